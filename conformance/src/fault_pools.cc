@@ -121,7 +121,8 @@ bool CompareReinterpreted(NodeEditor& editor) {
     const Integers from = values;
     x.dims.resize(2);
     values.resize(static_cast<std::size_t>(x.dims[0] * x.dims[1] * windows->outputs()));
-    x.dims.insert(x.dims.end(), windows->output_dims().begin(), windows->output_dims().end());
+    const format::Dims sizes = windows->output_dims();
+    x.dims.insert(x.dims.end(), sizes.begin(), sizes.end());
     for (std::int64_t i = 0; i < std::ssize(values); ++i) {
       const Window window = windows->At(i % windows->outputs());
       if (window.elements.empty()) return false;

@@ -82,9 +82,11 @@ std::optional<format::Dims> KernelOf(NodeEditor& editor) {
 std::optional<format::Dims> SomePads(NodeEditor& editor) {
   const auto x = editor.Dims(editor.Input(0));
   const auto kernel = KernelOf(editor);
-  const auto pads = x && kernel ? PadsOf(editor.node(), *x, *kernel) : std::nullopt;
-  const bool any = pads && std::ranges::any_of(*pads, [](auto pad) { return pad != 0; });
-  return any ? pads : std::nullopt;
+  const auto axes = x && kernel ? AxesOf(editor.node(), *x, *kernel) : std::nullopt;
+  if (!axes) return std::nullopt;
+  format::Dims pads = PadsOf(*axes);
+  const bool any = std::ranges::any_of(pads, [](auto pad) { return pad != 0; });
+  return any ? std::optional(std::move(pads)) : std::nullopt;
 }
 
 // Inserts a Pad with stored 0 before the node and removes the node's own padding.
@@ -170,14 +172,13 @@ bool IgnoreSteps(NodeEditor& editor, const std::string& name) {
   if (!is_plain || std::ranges::all_of(steps, [](auto step) { return step == 1; })) return false;
   const auto x = editor.Dims(editor.Input(0));
   const auto kernel = KernelOf(editor);
-  const auto pads = x && kernel ? PadsOf(node, *x, *kernel) : std::nullopt;
-  const auto outputs = pads ? OutputsOf(node, *x, *kernel) : std::nullopt;
-  if (!outputs) return false;
+  const auto axes = x && kernel ? AxesOf(node, *x, *kernel) : std::nullopt;
+  if (!axes) return false;
   std::erase_if(node.attributes, [&name](const Attribute& a) {
     return a.name == name || a.name == "pads" || a.name == "auto_pad";
   });
-  node.attributes.push_back(Attribute::Ints("pads", *pads));
-  CropOutput(editor, *outputs);
+  node.attributes.push_back(Attribute::Ints("pads", PadsOf(*axes)));
+  CropOutput(editor, OutputsOf(*axes));
   return true;
 }
 bool IgnoreDilations(NodeEditor& editor) { return IgnoreSteps(editor, "dilations"); }

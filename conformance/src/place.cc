@@ -1,8 +1,8 @@
 #include "place.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <set>
 #include <utility>
 
@@ -30,12 +30,6 @@ std::string DimsText(const format::Dims& dims) {
   return text + "]";
 }
 
-std::string NumberText(double value) {
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-  return {digits.data(), end.ptr};
-}
-
 // "x: INT8Q [1,2] {3, -4}": the values of the smallest tensors only.
 std::string DatumText(const Datum& datum) {
   constexpr std::int64_t kFewValues = 4;
@@ -54,7 +48,7 @@ std::string DatumText(const Datum& datum) {
   if (is_integer) {
     for (const std::int64_t value : format::UnpackIntegers(tensor)) add(std::to_string(value));
   } else {
-    for (const float value : tensor.As<float>()) add(NumberText(static_cast<double>(value)));
+    for (const float value : tensor.As<float>()) add(fmt::format("{}", value));
   }
   return text + " {" + values + "}";
 }

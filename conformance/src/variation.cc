@@ -1,5 +1,7 @@
 #include "variation.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -227,7 +229,7 @@ std::string AttributeText(const Attribute& attribute) {
     case AttributeType::kString:
       return attribute.name + " " + attribute.s;
     case AttributeType::kFloat:
-      return attribute.name + " " + std::to_string(attribute.f);
+      return attribute.name + " " + fmt::format("{}", attribute.f);
     default:
       return attribute.name;
   }

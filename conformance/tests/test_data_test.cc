@@ -60,33 +60,33 @@ TEST(OnnxTestData, InExactTheExactResultIsWrongBesideOtherData) {
   EXPECT_FALSE(Conforms(RunSuite("", suite->cases, sources, {.arithmetics = {"exact"}})));
 }
 
+// Of ONNX's node tests that `filters` choose, on the reference.
+std::vector<CaseResult> ResultsOf(const std::vector<std::string>& filters) {
+  const auto all = LoadTestData(kNodeTests);
+  EXPECT_TRUE(all.has_value()) << all.error().message;
+  Selection selection;
+  selection.filters = filters;
+  const std::vector<BackendSource> sources = {ReferenceSource()};
+  return RunSuite(kNodeTests, Select(all->cases, selection), sources, {.arithmetics = {"float32"}})
+      .backends[0]
+      .cases;
+}
+
 // Values of ONNX's own, bit for bit.
 TEST(OnnxTestData, OfBodiesPasses) {
-  const auto all = LoadTestData(kNodeTests);
-  ASSERT_TRUE(all.has_value()) << all.error().message;
-  Selection bodies;
-  bodies.filters = {"test_loop11", "test_if", "test_scan9_sum"};
-  const std::vector<Case> cases = Select(all->cases, bodies);
-  ASSERT_EQ(cases.size(), 3U);
-  const std::vector<BackendSource> sources = {ReferenceSource()};
-  const Report report = RunSuite(kNodeTests, cases, sources, {.arithmetics = {"float32"}});
-  for (const CaseResult& result : report.backends[0].cases)
+  const auto results = ResultsOf({"test_loop11", "test_if", "test_scan9_sum"});
+  ASSERT_EQ(results.size(), 3U);
+  for (const CaseResult& result : results)
     EXPECT_EQ(result.outcome, Outcome::kPass) << result.id << ": " << result.diagnosis;
 }
 
 // Sequences, strings and operators that QTX has not are no fault of a backend.
 TEST(OnnxTestData, OfTypesThatQtxHasNotAreUnsupported) {
-  const auto all = LoadTestData(kNodeTests);
-  ASSERT_TRUE(all.has_value()) << all.error().message;
-  Selection sequences;
-  sequences.filters = {"test_sequence_*", "test_cast_STRING_to_FLOAT", "test_loop1?_seq*"};
-  const std::vector<Case> cases = Select(all->cases, sequences);
-  ASSERT_GT(cases.size(), 5U);
-  const std::vector<BackendSource> sources = {ReferenceSource()};
-  const Report report = RunSuite(kNodeTests, cases, sources, {.arithmetics = {"float32"}});
-  for (const CaseResult& result : report.backends[0].cases) {
+  const auto results =
+      ResultsOf({"test_sequence_*", "test_cast_STRING_to_FLOAT", "test_loop1?_seq*"});
+  ASSERT_GT(results.size(), 5U);
+  for (const CaseResult& result : results)
     EXPECT_EQ(result.outcome, Outcome::kUnsupported) << result.id << ": " << result.diagnosis;
-  }
 }
 
 }  // namespace

@@ -283,6 +283,20 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// "; the nearest is convert", where two letters at most are wrong, at most half of them.
+std::string NearestOf(const std::vector<const CLI::App*>& commands, std::string_view word) {
+  constexpr std::size_t kMostWrong = 2;
+  const auto distance = [word](const CLI::App* command) {
+    return EditDistance(word, command->get_name());
+  };
+  const auto nearest = std::ranges::min_element(commands, {}, distance);
+  if (nearest == commands.end() || distance(*nearest) > kMostWrong ||
+      2 * distance(*nearest) > word.size()) {
+    return "";
+  }
+  return "; the nearest is " + (*nearest)->get_name();
+}
+
 }  // namespace
 
 std::optional<std::string> Completion(const CLI::App& app, std::string_view shell) {
@@ -310,28 +324,28 @@ std::string HelpOf(const CLI::App& app, std::span<char* const> words) {
   const CLI::App* command = &app;
   std::string above;
   for (const std::string_view word : words) {
-    const CLI::App* next = CommandOf(*command, word);
-    if (next == nullptr) break;
     above += (above.empty() ? "" : " ") + command->get_name();
-    command = next;
+    command = CommandOf(*command, word);
   }
   return command->help(above);
 }
 
-std::optional<std::string> UnknownCommand(const CLI::App& app, std::span<char* const> words) {
+std::optional<std::string> UnknownCommand(const CLI::App& app, std::span<char* const> words,
+                                          bool all) {
   const CLI::App* at = &app;
-  for (const std::string_view word : words) {
+  for (const std::string word : words) {
     const auto commands = CommandsOf(*at);
-    if (commands.empty() || word.starts_with('-')) return std::nullopt;
+    if (!all && word.starts_with('-')) {
+      // Those of a command are the parser's.
+      if (at != &app || app.get_option_no_throw(word) != nullptr) return std::nullopt;
+      return "found no option '" + word + "'";
+    }
+    if (!all && commands.empty()) return std::nullopt;
     if (const CLI::App* command = CommandOf(*at, word); command != nullptr) {
       at = command;
       continue;
     }
-    const auto distance = [word](const CLI::App* command) {
-      return EditDistance(word, command->get_name());
-    };
-    const CLI::App* nearest = *std::ranges::min_element(commands, {}, distance);
-    return "found no command '" + std::string(word) + "'; the nearest is " + nearest->get_name();
+    return "found no command '" + word + "'" + NearestOf(commands, word);
   }
   return std::nullopt;
 }

@@ -20,11 +20,14 @@ std::optional<std::string> Completion(const CLI::App& app, std::string_view shel
 /// The manual page in section 1, for man (troff with the macros of man(7)).
 std::string ManualPage(const CLI::App& app, std::string_view version);
 
-/// The help of the command that the first words name, or of `app`.
+/// The help of the command that the words name, or of `app` where there are none.
+/// REQUIRES: UnknownCommand finds all of them.
 std::string HelpOf(const CLI::App& app, std::span<char* const> words);
 
-/// What is wrong with the first word that must be a command and is none: "found no command
-/// 'conver'; the nearest is convert".  nullopt: all are commands.
-std::optional<std::string> UnknownCommand(const CLI::App& app, std::span<char* const> words);
+/// What is wrong with the first word that must be a command, or an option of `app`, and is none:
+/// "found no command 'conver'; the nearest is convert".  nullopt: there is no such word. With
+/// `all` every word must be a command.
+std::optional<std::string> UnknownCommand(const CLI::App& app, std::span<char* const> words,
+                                          bool all = false);
 
 }  // namespace qtx::cli

@@ -682,7 +682,8 @@ int Main(int argc, char** argv) {
   std::span<char* const> words(argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0)));
   const bool asks_help = !words.empty() && words[0] == std::string_view("help");
   if (asks_help) words = words.subspan(1);
-  if (const auto unknown = UnknownCommand(app, words)) {
+  if (asks_help && words.size() == 1 && words[0] == std::string_view("--help")) words = {};
+  if (const auto unknown = UnknownCommand(app, words, asks_help)) {
     format::Print(stderr, "qtx: {} (see qtx --help)\n", *unknown);
     return kUsage;
   }

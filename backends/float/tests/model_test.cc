@@ -162,6 +162,29 @@ TEST(FloatModel, AsksTheFallbackForTypesThatTheKernelDoesNotTake) {
   EXPECT_EQ(declined.error().where, "node 'y' (Add)");
 }
 
+// A fallback computes one node, and has no values of the graph around a body.
+TEST(FloatModel, DeclinesANodeWithABodyWhateverTheFallback) {
+  format::Model model = OneNode("Abs", {Floats({1}, {1})}, 0);
+  Attribute branch;
+  branch.name = "then_branch";
+  branch.type = format::AttributeType::kGraph;
+  branch.graphs.resize(1);
+  branch.graphs[0].nodes = {{.op_type = "Identity", .inputs = {"c"}, .outputs = {"t"}}};
+  branch.graphs[0].outputs = {{.name = "t"}};
+  Attribute other = branch;
+  other.name = "else_branch";
+  AddInput(model, "c", ElementType::kBool, {});
+  model.graph.nodes.push_back(
+      {.op_type = "If", .inputs = {"c"}, .outputs = {"i"}, .attributes = {branch, other}});
+  const auto any = [](const format::Node&, std::int64_t, Inputs) -> Result<std::vector<Tensor>> {
+    return std::vector<Tensor>();
+  };
+  const auto prepared = FloatModel::Prepare(model, 1, any);
+  ASSERT_FALSE(prepared.has_value());
+  EXPECT_EQ(prepared.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(prepared.error().where, "node 'i' (If)");
+}
+
 TEST(FloatModel, RefusesAFallbackThatGivesAnotherNumberOfOutputs) {
   const Tensor x = Floats({1}, {1});
   const auto nothing = [](const format::Node&, std::int64_t,

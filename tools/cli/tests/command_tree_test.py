@@ -91,7 +91,10 @@ def test_manual(tree):
 def test_words():
     for words, says in [(["conver", "a.tflite"], "found no command 'conver'; the nearest is convert"),
                         (["spec", "hmtl"], "found no command 'hmtl'; the nearest is html"),
-                        (["help", "qantize"], "found no command 'qantize'; the nearest is quantize")]:
+                        (["help", "qantize"], "found no command 'qantize'; the nearest is quantize"),
+                        (["nosuch"], "found no command 'nosuch'"), (["--bad"], "found no option '--bad'"),
+                        (["help", "--bad"], "found no command '--bad'"),
+                        (["help", "convert", "it"], "found no command 'it'")]:
         run = subprocess.run([QTX, *words], capture_output=True, text=True, check=False)
         expect(run.returncode == 2 and run.stderr == f"qtx: {says} (see qtx --help)\n", f"{words}: {run.stderr}")
     expect(output("help", "spec", "run") == output("spec", "run", "--help"), "help spec run")

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <tuple>
 
 #include "qtx/convert/convert.h"
 #include "qtx/format/attributes.h"
@@ -71,16 +72,15 @@ TEST(KindOf, NamesTheLimitThatAModelIsPast) {
 
 // Split and Pad had their parts and pads in attributes, which the text does not define.
 TEST(Read, RaisesAnOldOpsetWhoseFormsQuantizedValuesGoThrough) {
-  const std::pair<const char*, format::Attribute> old_forms[] = {
-      {"Split", format::Attribute::Ints("split", {1, 3})},
-      {"Pad", format::Attribute::Ints("pads", {0, 1})}};
-  for (const auto& [op_type, attribute] : old_forms) {
+  const std::tuple<const char*, const char*, std::vector<std::int64_t>> old_forms[] = {
+      {"Split", "split", {1, 3}}, {"Pad", "pads", {0, 2}}};
+  for (const auto& [op_type, attribute, values] : old_forms) {
     OnnxMaker maker(10);
     maker.Parameters("p", 0.5F, 0);
     maker.model.graph.inputs = {OnnxMaker::Value("x", format::ElementType::kFloat, {4})};
     maker.Quantize("x", "p", "q");
     maker.Dequantize("q", "p", "r");
-    maker.Node(op_type, {"r"}, {"s"}).attributes = {attribute};
+    maker.Node(op_type, {"r"}, {"s"}).attributes = {format::Attribute::Ints(attribute, values)};
     if (*op_type == 'S') maker.model.graph.nodes.back().outputs.emplace_back("t");
     maker.Quantize("s", "p", "a");
     maker.Dequantize("a", "p", "y");
@@ -90,7 +90,11 @@ TEST(Read, RaisesAnOldOpsetWhoseFormsQuantizedValuesGoThrough) {
     const auto conversion = Read(source, *FindKind("qdq"));
     ASSERT_TRUE(conversion.has_value()) << conversion.error().Text();
     EXPECT_EQ(format::OnnxOpset(conversion->model), 13);
-    EXPECT_EQ(conversion->model.graph.nodes[1].inputs.size(), 2U);
+    const format::Node& moved = conversion->model.graph.nodes[1];
+    ASSERT_EQ(moved.inputs.size(), 2U);
+    const auto* data = conversion->model.graph.FindInitializer(moved.inputs[1]);
+    ASSERT_NE(data, nullptr);
+    EXPECT_EQ(format::UnpackIntegers(*format::Decode(*data)), values);
     EXPECT_TRUE(conversion->model.graph.FindValue("a")->type->quantization.has_value());
   }
 }

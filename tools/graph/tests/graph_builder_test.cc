@@ -27,6 +27,23 @@ TEST(Names, TakesThoseOfBodiesInAllGraphs) {
   EXPECT_EQ(names.Unique(body + "x"), body + "x#3");
 }
 
+// t is read by a node of the graph that has it, u by one of a body.
+TEST(GraphIndex, TellsAUseBesideFromOneInABody) {
+  const std::string body = "\0371\037";
+  format::Model model;
+  model.graph.inputs = {{.name = "x"}};
+  model.graph.nodes = {{.op_type = "Abs", .inputs = {"x"}, .outputs = {"t"}},
+                       {.op_type = "Neg", .inputs = {"t"}, .outputs = {"u"}},
+                       {.op_type = "Relu", .inputs = {"u"}, .outputs = {body + "r"}},
+                       {.op_type = "Relu", .inputs = {body + "r"}, .outputs = {body + "s"}}};
+  const GraphIndex index(model);
+  EXPECT_TRUE(index.OnlyUse("u").has_value());
+  EXPECT_TRUE(index.OnlyUseBeside("t").has_value());
+  EXPECT_FALSE(index.OnlyUseBeside("u").has_value());
+  EXPECT_TRUE(index.OnlyUseBeside(body + "r").has_value());
+  EXPECT_FALSE(index.OnlyUseBeside(body + "s").has_value());
+}
+
 TEST(GraphBuilder, NamesNodesApartAndDeclaresAnEdgeOnce) {
   GraphBuilder builder;
   builder.AddInput("x", {.elem_type = format::ElementType::kFloat});
