@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 QTX = sys.argv[1]
 
@@ -48,8 +49,8 @@ def commands():
     return found
 
 
-def complete(shell, words):
-    """What `shell` offers for the last of `words`."""
+def complete(shell, words, folder=None):
+    """What `shell` offers for the last of `words`, in that folder."""
     script = output("completion", shell)
     quoted = " ".join(f"'{word}'" for word in words)
     last = len(words) - 1
@@ -57,7 +58,7 @@ def complete(shell, words):
     text = template.format(script=script, words=quoted, last=last, last_from_1=last + 1,
                            line="'" + " ".join(words) + "'")
     program = {"bash": ["bash", "--norc"], "zsh": ["zsh", "-f"], "fish": ["fish", "--no-config"]}[shell]
-    run = subprocess.run([*program, "-c", text], capture_output=True, text=True, check=False)
+    run = subprocess.run([*program, "-c", text], capture_output=True, text=True, check=False, cwd=folder)
     expect(run.returncode == 0 and not run.stderr, f"{shell} {words}: {run.returncode} {run.stderr}")
     return {line.split("\t")[0] for line in run.stdout.splitlines() if line.startswith(words[-1])}
 
@@ -74,6 +75,11 @@ def test_completion(shell, tree):
     expect(complete(shell, ["qtx", ""]) >= below, f"{shell}: not all commands are offered")
     expect(complete(shell, ["qtx", "help", "spec", "h"]) == {"html"}, f"{shell}: help spec h")
     expect(complete(shell, ["qtx", "spec", "c"]) == {"coverage"}, f"{shell}: spec c")
+    with tempfile.TemporaryDirectory() as folder:
+        open(f"{folder}/a.onnx", "w", encoding="ascii").close()
+        for words in (["check", ""], ["convert", "--with", ""]):
+            expect("a.onnx" in complete(shell, ["qtx", *words], folder), f"{shell}: no files after {words}")
+        expect("a.onnx" not in complete(shell, ["qtx", "spec", ""], folder), f"{shell}: files after spec")
     expect(complete(shell, ["qtx", "convert", "--eight-bits", ""]) == {"int8", "uint8"}, f"{shell}: values")
 
 
