@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <iterator>
+#include <latch>
 #include <memory>
 #include <utility>
 
@@ -98,6 +99,31 @@ SessionAnswer Ask(Handle& handle, SessionRun run, const DrawnInputs& inputs,
   return {run, std::move(outputs)};
 }
 
+// Calls work(0), ..., work(count - 1), each in a thread of its own as far as the system has them,
+// the caller's for what is left. None begins before every thread has its number: a busy machine
+// would let the first thread do it all.
+template <typename Work>
+void InThreadsOfTheirOwn(std::int64_t count, const Work& work) {
+  std::atomic<std::int64_t> taken = 0;
+  std::latch begin(1);
+  format::FirstException failure;
+  {
+    const auto threads = format::StartThreads(count - 1, [&] {
+      const std::int64_t number = taken++;
+      taken.notify_one();
+      begin.wait();
+      failure.Guard([&] { work(number); });
+    });
+    const std::int64_t own = std::ssize(threads);
+    for (auto now = taken.load(); now < own; now = taken.load()) taken.wait(now);
+    begin.count_down();
+    failure.Guard([&] {
+      for (std::int64_t number = own; number < count; ++number) work(number);
+    });
+  }
+  failure.Rethrow();
+}
+
 }  // namespace
 
 std::string Describe(const SessionRun& run) {
@@ -145,20 +171,16 @@ std::vector<SessionAnswer> RunSessionAtOnce(backend::Backend& backend, const for
       return answers[0];
     }
   }
-  std::atomic<std::int64_t> next = 0;
-  format::InThreads(kSessionHandles, [&] {
+  const auto ask = [&](std::int64_t i) {
     std::vector<Tensor> buffer;
-    for (std::int64_t i = next++; i < kSessionHandles; i = next++) {
-      for (std::int64_t run = 0; run < kRounds * kSessionDraws; ++run) {
-        const SessionRun place{.handle = i + 1,
-                               .threads = threads,
-                               .draw = (run + i) % kSessionDraws,
-                               .at_once = true};
-        answers[static_cast<std::size_t>(i)].push_back(
-            Ask(handles[static_cast<std::size_t>(i)], place, inputs, buffer));
-      }
+    for (std::int64_t run = 0; run < kRounds * kSessionDraws; ++run) {
+      const SessionRun place{
+          .handle = i + 1, .threads = threads, .draw = (run + i) % kSessionDraws, .at_once = true};
+      answers[static_cast<std::size_t>(i)].push_back(
+          Ask(handles[static_cast<std::size_t>(i)], place, inputs, buffer));
     }
-  });
+  };
+  InThreadsOfTheirOwn(kSessionHandles, ask);
   for (std::int64_t i = 1; i < kSessionHandles; ++i) {
     std::ranges::move(answers[static_cast<std::size_t>(i)], std::back_inserter(answers[0]));
   }
