@@ -19,7 +19,7 @@ Rational EndOf(mpfr_srcptr end, bool upwards) {
   if (huge) return PowerOfTwo(kExtreme) * sign;
   if (mpfr_get_exp(end) < -kExtreme) {
     const bool outwards = upwards == (sign > 0);
-    return outwards ? PowerOfTwo(-kExtreme) * sign : Rational(0);
+    return PowerOfTwo(outwards ? -kExtreme : -kExtreme - 1) * sign;
   }
   Rational exact;
   mpfr_get_q(exact.get_mpq_t(), end);
@@ -67,6 +67,11 @@ Interval& Interval::operator=(Interval other) noexcept {
   return *this;
 }
 
+bool Interval::IsBelow(const Rational& magnitude) const {
+  const Rational negative = -magnitude;
+  return mpfr_cmp_q(&value_->left, negative.get_mpq_t()) > 0 &&
+         mpfr_cmp_q(&value_->right, magnitude.get_mpq_t()) < 0;
+}
 Rational Interval::low() const { return EndOf(&value_->left, /*upwards=*/false); }
 Rational Interval::high() const { return EndOf(&value_->right, /*upwards=*/true); }
 

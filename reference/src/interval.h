@@ -26,9 +26,11 @@ class Interval {
   bool IsNegative() const { return mpfi_is_strictly_neg(value_) > 0; }
   /// True when it is the number zero.
   bool IsZero() const { return mpfi_is_zero(value_) > 0; }
+  /// True when all of it is nearer to zero than `magnitude`.
+  bool IsBelow(const Rational& magnitude) const;
   int bits() const { return static_cast<int>(mpfi_get_prec(value_)); }
-  /// The ends, moved to 0 or to +-2^-2000 (outwards) when nearer to zero than that, and to +-2^2000
-  /// when farther from it: nothing that is stored tells such values apart.
+  /// The ends; those nearer to zero than 2^-2000 are moved to +-2^-2001, or +-2^-2000 on the outer
+  /// side, and those farther than 2^2000 to that: nothing that is stored tells such values apart.
   Rational low() const;
   Rational high() const;
 

@@ -219,8 +219,11 @@ def tanh_of(interval, bits):
     def one(x, up):
         if x == 0:
             return Fraction(0)
-        e = exp_interval(-2 * abs(x), bits)
-        lo, hi = (1 - e[1]) / (1 + e[1]), (1 - e[0]) / (1 + e[0])
+        if abs(x) < pow2(-bits // 2):  # 1 - e would cancel; between the first two sums of Taylor's series
+            lo, hi = abs(x) - abs(x) ** 3 / 3, abs(x)
+        else:
+            e = exp_interval(-2 * abs(x), bits + bits // 2)
+            lo, hi = (1 - e[1]) / (1 + e[1]), (1 - e[0]) / (1 + e[0])
         return (hi if up else lo) if x > 0 else (-lo if up else -hi)
     return one(interval[0], False), one(interval[1], True)
 
@@ -290,9 +293,11 @@ def function(name, x):
     return Approximate(lambda bits: interval(x, bits))
 
 
-@functools.lru_cache(1 << 16)
 def function32(name, x):
     """The binary32 nearest to the function's value at a binary32 (float32.S8)."""
-    if name == "sqrt" and x == 0:
-        return x
+    return x if name == "sqrt" and x == 0 else _function32(name, x)
+
+
+@functools.lru_cache(1 << 16)
+def _function32(name, x):  # to the cache 0 and -0 are one
     return rounded(function(name, exact(x)), float32)

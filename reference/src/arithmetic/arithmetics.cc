@@ -234,7 +234,7 @@ constexpr Arithmetic Tvm(std::string_view name, TieRule tie, std::string_view cl
   row.quantize.offset = Offset::kBeforeRounding;
   row.quantize.tie = TieRule::kHalfAway;
   RequantizeRecipe recipe = Fixed({Width::kFloat32, Width::kFloat64}, Rounds::kOnce, tie);
-  recipe.exponents = {-2000, 2000, clause};  // every one of binary64
+  recipe.exponents = {-2000, 2000, clause, true};  // every one of binary64
   SetSums(recipe, &row);
   row.rescale = row.multiply = recipe;
   row.add = {.kind = AddRecipe::Kind::kEach};

@@ -106,6 +106,19 @@ Approximation ScoreRule::Approximate(const Score& score) const {
   return {x + bias, bound};
 }
 
+bool ScoreRule::IsLess(const Score& a, const Score& b) const {
+  if (a.settled() && b.settled()) return a.logit.value < b.logit.value;
+  const Approximation x = Approximate(a);
+  const Approximation y = Approximate(b);
+  if (std::abs(x.value - y.value) > x.bound + y.bound) return x.value < y.value;
+  for (int bits = kFirstBits; bits <= kLastBits; bits *= 2) {
+    const Interval difference = Enclose(a, bits) - Enclose(b, bits);
+    if (difference.IsNegative()) return true;
+    if ((Interval(0, bits) - difference).IsNegative()) return false;
+  }
+  return false;
+}
+
 float ScoreRule::Capped(float logit) const {
   if (!(softcap_ > 0)) return logit;
   return NearestFloat(TanhFunction(), logit / softcap_) * softcap_;
@@ -176,10 +189,7 @@ void ExactAttention::MakeGroups() {
     groups_.back().keys.push_back(j);
   }
   const auto less = [this](const Group& a, const Group& b) {
-    const Score& x = scores_[a.keys[0]];
-    const Score& y = scores_[b.keys[0]];
-    if (x.settled() && y.settled()) return x.logit.value < y.logit.value;
-    return rule_->Approximate(x).value < rule_->Approximate(y).value;
+    return rule_->IsLess(scores_[a.keys[0]], scores_[b.keys[0]]);
   };
   std::iter_swap(groups_.begin(), std::max_element(groups_.begin(), groups_.end(), less));
 }
@@ -261,11 +271,11 @@ Interval ExactAttention::Excess(const std::vector<GroupSum>& sums, int bits) {
 
 // The result is the first group's mean and an excess, which is enclosed with a relative precision
 // however small it is, so that a mean that is a tie costs no more bits than another: an excess
-// below 2^-2000 decides by its sign. It is 0 where all groups have that mean, and, of scores that
-// are not capped, only there (Lindemann and Weierstrass).
+// below 2^-2000 decides by its sign, unless it is too small to count (exact.S6). It is 0 where all
+// groups have that mean, and, of scores that are not capped, only there (Lindemann and
+// Weierstrass).
 void ExactAttention::PutCertain(std::int64_t element, const Column<Dyadic>& values,
                                 Output* output) {
-  const Rational tiny = ToRational({1, -2001});
   output->CountFallback();
   if (groups_.empty()) MakeGroups();
   const std::vector<GroupSum> sums = SumGroups(values);
@@ -275,11 +285,10 @@ void ExactAttention::PutCertain(std::int64_t element, const Column<Dyadic>& valu
   }
   for (int bits = kFirstBits; bits <= kLastBits; bits *= 2) {
     const Interval excess = Excess(sums, bits);
-    Rational low = excess.low();
-    Rational high = excess.high();
-    if (low == 0 && (Interval(0, bits) - excess).IsNegative()) low = tiny;
-    if (high == 0 && excess.IsNegative()) high = -tiny;
-    if (output->PutBetween(element, mean + low, mean + high)) return output->CountRounded();
+    if (mean != 0 && excess.IsBelow(abs(mean) * ToRational({1, -kLastBits})))
+      return output->PutReal(element, {true, 0, mean});
+    if (output->PutBetween(element, mean + excess.low(), mean + excess.high()))
+      return output->CountRounded();
   }
   output->PutEnclosed(element, [&](int bits) { return Excess(sums, bits) + Interval(mean, bits); });
 }

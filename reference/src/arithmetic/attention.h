@@ -34,6 +34,8 @@ class ScoreRule {
   /// REQUIRES: `score` is finite.
   Interval Enclose(const Score& score, int bits) const;
   Approximation Approximate(const Score& score) const;
+  /// False where kLastBits do not tell them apart.  REQUIRES: both are finite.
+  bool IsLess(const Score& a, const Score& b) const;
 
   /// float32: the root of the scale, a factor of queries and of keys.
   float root() const { return root_; }

@@ -1,5 +1,8 @@
 #include "arithmetic/average.h"
 
+#include <functional>
+#include <numeric>
+
 #include "arithmetic/byte_kernels.h"
 #include "arithmetic/kernel_types.h"
 #include "arithmetic/round.h"
@@ -14,7 +17,20 @@ Averager::Averager(const Arithmetic& arithmetic, const Operand& input, Output* o
       output_(output),
       same_type_(kernel != Kernel::kNone && kernel != Kernel::kPaddedPool &&
                  HasAverageKernel(arithmetic, input.tensor(), output->tensor())),
-      is_bytes_(kernel != Kernel::kNone && HasByteKernel(arithmetic, {&input}, *output)) {}
+      is_bytes_(kernel != Kernel::kNone && HasByteKernel(arithmetic, {&input}, *output)) {
+  if (is_bytes_ && kernel_ == Kernel::kGlobalPool) MakeFactor();
+}
+
+// onnxruntime.S4. A factor that is refused is refused whatever the sizes (onnxruntime.C1).
+void Averager::MakeFactor() {
+  constexpr std::int64_t kMaxCount = std::int64_t{1} << 24;
+  const format::Dims& dims = input_->tensor().dims;
+  const std::int64_t count =
+      std::accumulate(dims.begin() + 2, dims.end(), std::int64_t{1}, std::multiplies<>());
+  factor_ = input_->scale(0) / (output_->scale(0) * static_cast<float>(count));
+  if (count >= kMaxCount || !(factor_ >= 0x1p-32F && factor_ < 0x1p8F))
+    output_->Refuse("onnxruntime.C1");
+}
 
 void Averager::PutStoredMean(std::int64_t element, std::span<const std::int64_t> sources) {
   std::int64_t sum = 0;
@@ -50,16 +66,10 @@ void Averager::PutFloatMean(std::int64_t element, std::span<const std::int64_t> 
 
 // onnxruntime.S4.
 void Averager::PutScaledSum(std::int64_t element, std::span<const std::int64_t> sources) {
-  constexpr std::size_t kMaxCount = std::size_t{1} << 24;
-  const float divisor = output_->scale(element) * static_cast<float>(sources.size());
-  const float factor = input_->scale(0) / divisor;
-  if (sources.size() >= kMaxCount || !(factor >= 0x1p-32F && factor < 0x1p8F)) {
-    return output_->Refuse("onnxruntime.C1");
-  }
   std::int64_t sum = 0;
   for (const std::int64_t source : sources) sum += input_->integer(source);
   const auto held = static_cast<float>(Accumulated(sum, RequantizeRecipe::Accumulator::kWrap32));
-  output_->PutStored(element, QuantizedQuotient(held * factor, output_->offset(element),
+  output_->PutStored(element, QuantizedQuotient(held * factor_, output_->offset(element),
                                                 QuantizeRecipe{}, output_->min(), output_->max()));
 }
 

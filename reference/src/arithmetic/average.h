@@ -23,6 +23,7 @@ class Averager {
   void Put(std::int64_t element, std::span<const std::int64_t> sources, std::int64_t count);
 
  private:
+  void MakeFactor();
   void PutStoredMean(std::int64_t element, std::span<const std::int64_t> sources);
   void PutIntegerMean(std::int64_t element, std::span<const std::int64_t> sources,
                       std::int64_t count);
@@ -39,6 +40,7 @@ class Averager {
   Output* output_;
   bool same_type_ = false;  // 8 bits (or 16), one scale, and the output's type is the input's
   bool is_bytes_ = false;   // ONNX Runtime's kernel applies
+  float factor_ = 1;        // of its sums
 };
 
 }  // namespace qtx::reference

@@ -167,7 +167,10 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
     if (exact ? !wide_ : plain) {
       AccumulatorScales scales = ScalesOf(operands);
       exact_factor_ = exact && operands.factor != 1;
-      if (!exact) scales.x *= operands.factor;
+      if (!exact) {
+        scales.x *= operands.factor;
+        scales.alpha = operands.factor;
+      }
       requantizer_.emplace(recipe, std::move(scales), output);
       narrow_ = narrow;
       held_ = HeldIn(call.arithmetic, recipe, operands);

@@ -44,8 +44,9 @@ std::int64_t TfliteBias(const Bias& bias, double unit) {
 
 // exponents: of q * 2^e with 0.5 <= q < 1. A factor that underflows to 0 lies below every bound, an
 // infinite one above, so that only a range without the bound takes it (xnnpack.C1, tvm_upward.C1).
-bool Takes(const ExponentRange& range, double number, int exponent) {
+bool Takes(const ExponentRange& range, double number, int exponent, float alpha) {
   if (range.clause.empty()) return true;
+  if (alpha < 0 || (alpha == 0 && !range.takes_zero)) return false;
   constexpr int kLeastExponent = std::numeric_limits<double>::min_exponent -
                                  std::numeric_limits<double>::digits;  // below 2^-1074
   if (number == 0) return range.min < kLeastExponent;
@@ -126,7 +127,7 @@ Requantizer::Factor Requantizer::MakeFactor(std::size_t channel, float y) const 
     exponent = factor.fixed.mantissa == 0 ? exponent : factor.fixed.shift;
     if (recipe_.narrowed == RequantizeRecipe::Narrowed::kTo15) factor.fixed = To15(factor.fixed);
   }
-  if (!Takes(recipe_.exponents, factor.number, exponent)) {
+  if (!Takes(recipe_.exponents, factor.number, exponent, scales_.alpha)) {
     output_->Refuse(recipe_.exponents.clause);
     factor.fixed = {};
   } else if (recipe_.multiplier == Multiplier::kPreShift) {

@@ -17,6 +17,7 @@ struct AccumulatorScales {
   float x = 1;
   std::vector<float> w = {1.0F};
   std::int64_t y_axis = 0;  // of the output, along which its channels lie
+  float alpha = 1;          // of a QGemm, whose sign x may have lost by underflow
 };
 
 /// What is added to an accumulator: real = integer * scale; a scale of 0 says that there is none.

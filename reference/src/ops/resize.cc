@@ -139,12 +139,16 @@ Result<format::Tensor> Resize(const Call& call) {
     return Error{ErrorCode::kTooLarge, InputName(call, 0), format::ToString(x.dims)};
   }
   QTX_RETURN_IF_ERROR(CheckComputable(dims));
-  if (Product(dims, 0, dims.size()) == 0) return Selected(call, std::move(dims), {});
+  const bool nearest = rules.mode == "nearest";
+  if (Product(dims, 0, dims.size()) == 0) {
+    if (nearest) return Selected(call, std::move(dims), {});
+    QTX_ASSIGN_OR_RETURN(Output output, Output::Make(call, dims));
+    return output.Take();
+  }
   std::vector<std::vector<Sample>> samples;
   samples.reserve(axes.size());
   for (const ResizedAxis& axis : axes) samples.push_back(SamplesOf(rules, axis));
-  return rules.mode == "nearest" ? PickNearest(call, dims, samples)
-                                 : Interpolate(call, dims, samples);
+  return nearest ? PickNearest(call, dims, samples) : Interpolate(call, dims, samples);
 }
 
 }  // namespace

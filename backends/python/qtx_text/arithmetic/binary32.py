@@ -13,6 +13,14 @@ def to_binary32(n):
     return f32(n) if abs(n) < 2 ** 53 else float32(Fraction(n))
 
 
+def sum32(t, n):
+    """A binary32 and an integer, added and rounded once: a binary64 between would round sums with integers of more
+    than 24 bits twice."""
+    if abs(n) <= 2 ** 24 or math.isinf(t):
+        return f32(t + n)
+    return float32(Fraction(t) + n)
+
+
 class Float32(Exact):
     """float32.S1 to S8."""
 
@@ -44,7 +52,7 @@ class Float32(Exact):
         if type_.kind == "bipolar":
             return clamp(-1 if t < 0 else 1, lo, hi)
         if first:
-            t, offset = f32(t + offset), 0
+            t, offset = sum32(t, offset), 0
         if math.isinf(t):
             return hi if t > 0 else lo
         return clamp(self.rounding(t) + offset, lo, hi)

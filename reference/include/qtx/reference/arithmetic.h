@@ -47,6 +47,7 @@ struct ExponentRange {
   int min = 0;
   int max = 0;
   std::string_view clause = {};
+  bool takes_zero = false;  // a factor that is 0 before it is rounded
 };
 
 /// How an integer accumulator becomes a stored integer.
