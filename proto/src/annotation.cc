@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "qtx/format/scopes.h"
+
 namespace qtx::format {
 namespace {
 
@@ -14,20 +16,67 @@ std::uint64_t Fnv1a(std::string_view bytes) {
   return hash;
 }
 
-void CollectAnnotations(const std::vector<ValueInfo>& list, Graph& to) {
-  for (const ValueInfo& info : list) {
-    if (!info.type || !IsAnnotated(*info.type)) continue;
-    ValueInfo bare;
-    bare.name = info.name;
-    bare.type = info.type;
-    bare.type->shape.reset();  // tools that infer shapes add them
-    to.values.push_back(std::move(bare));
+// Of the values that `is` names: no more than what a digest is about.
+Model Bare(const Graph& graph, bool (*is)(const TensorType&)) {
+  Model bare;
+  for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+    for (const ValueInfo& info : *list) {
+      if (!info.type || !is(*info.type)) continue;
+      ValueInfo& value = bare.graph.values.emplace_back();
+      value.name = info.name;
+      value.type = info.type;
+      value.type->shape.reset();  // tools that infer shapes add them
+    }
   }
+  std::ranges::stable_sort(bare.graph.values, {}, &ValueInfo::name);
+  return bare;
+}
+
+bool HasOnlyStatistics(const TensorType& type) {
+  return type.elem_type == ElementType::kFloat && type.statistics && !IsAnnotated(type);
 }
 
 Result<Digest> DigestOf(std::size_t count, const Model& bare) {
   QTX_ASSIGN_OR_RETURN(const std::string bytes, bare.Serialize());
   return Digest{count, Fnv1a(bytes)};
+}
+
+Result<Digest> StatisticsDigestOf(const Graph& graph) {
+  const Model bare = Bare(graph, HasOnlyStatistics);
+  return DigestOf(bare.graph.values.size(), bare);
+}
+
+// ", none on 'a', 'b', ...": FLOAT values without statistics.
+std::string Unmeasured(const Graph& graph) {
+  constexpr int kNamed = 3;
+  std::string text;
+  int count = 0;
+  for (const auto* list : {&graph.inputs, &graph.values, &graph.outputs}) {
+    for (const ValueInfo& value : *list) {
+      if (!value.type || value.type->elem_type != ElementType::kFloat || value.type->statistics)
+        continue;
+      if (count++ < kNamed) text += (count == 1 ? ", none on '" : ", '") + value.name + "'";
+    }
+  }
+  return count > kNamed ? text + ", ..." : text;
+}
+
+// Holds `found` to the entry of `key`, if there is one; `what` was counted.
+Result<void> Compare(const Metadata& metadata, std::string_view key, const Digest& found,
+                     const char* what) {
+  const std::string* entry = FindMetadata(metadata, key);
+  if (entry == nullptr || *entry == ToText(found)) return {};
+  const std::string& written = *entry;
+  const std::string where = "metadata_props '" + std::string(key) + "'";
+  std::size_t count = 0;
+  const auto parsed = std::from_chars(written.data(), written.data() + written.size(), count);
+  if (parsed.ec != std::errc() || parsed.ptr == written.data() + written.size() ||
+      *parsed.ptr != ':') {
+    return Error{ErrorCode::kInvalid, where, "expected COUNT:HASH"};
+  }
+  return Error{ErrorCode::kInvalid, where,
+               std::to_string(count) + " " + what + " written, " + std::to_string(found.count) +
+                   " left" + (found.count == count ? ", some changed" : "")};
 }
 
 }  // namespace
@@ -62,11 +111,7 @@ void EraseLoweringRecord(Metadata& metadata) {
 }
 
 Result<Digest> DigestOf(const Graph& graph) {
-  Model bare;
-  for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
-    CollectAnnotations(*list, bare.graph);
-  }
-  std::ranges::stable_sort(bare.graph.values, {}, &ValueInfo::name);
+  const Model bare = Bare(graph, IsAnnotated);
   return DigestOf(bare.graph.values.size(), bare);
 }
 
@@ -90,21 +135,31 @@ std::string ToText(const Digest& digest) {
 }
 
 Result<void> CheckDigest(const Model& model) {
-  const std::string* entry = FindMetadata(model.metadata, kDigestKey);
-  if (entry == nullptr) return {};
+  if (FindMetadata(model.metadata, kDigestKey) == nullptr) return {};
   QTX_ASSIGN_OR_RETURN(const Digest found, DigestOf(model.graph));
-  const std::string& written = *entry;
-  if (written == ToText(found)) return {};
-  const std::string where = "metadata_props '" + std::string(kDigestKey) + "'";
-  std::size_t count = 0;
-  const auto parsed = std::from_chars(written.data(), written.data() + written.size(), count);
-  if (parsed.ec != std::errc() || parsed.ptr == written.data() + written.size() ||
-      *parsed.ptr != ':') {
-    return Error{ErrorCode::kInvalid, where, "expected COUNT:HASH"};
+  return Compare(model.metadata, kDigestKey, found, "annotated values");
+}
+
+Result<void> CheckStatisticsDigest(const Model& model) {
+  if (FindMetadata(model.metadata, kStatisticsKey) == nullptr) return {};
+  QTX_ASSIGN_OR_RETURN(const Digest found, StatisticsDigestOf(model.graph));
+  auto compared = Compare(model.metadata, kStatisticsKey, found, "values with statistics");
+  if (!compared.has_value() && found.count > 0) compared.error().message += Unmeasured(model.graph);
+  return compared;
+}
+
+Result<void> RecordStatistics(Model& model) {
+  QTX_ASSIGN_OR_RETURN(const Digest found, StatisticsDigestOf(FlatModel(model).model().graph));
+  const auto entry =
+      std::ranges::find(model.metadata, kStatisticsKey, &Metadata::value_type::first);
+  if (found.count == 0) {
+    if (entry != model.metadata.end()) model.metadata.erase(entry);
+  } else if (entry != model.metadata.end()) {
+    entry->second = ToText(found);
+  } else {
+    model.metadata.emplace_back(kStatisticsKey, ToText(found));
   }
-  return Error{ErrorCode::kInvalid, where,
-               std::to_string(count) + " annotated values written, " + std::to_string(found.count) +
-                   " left" + (found.count == count ? ", some changed" : "")};
+  return {};
 }
 
 }  // namespace qtx::format

@@ -16,6 +16,8 @@
 namespace qtx::format {
 namespace {
 
+constexpr const char* kRestore = "; qtx convert --restore puts back those of an older file";
+
 // The rules of graph.md, versioning.md and origin.md, and the walk over everything that has a type.
 class Checker {
  public:
@@ -38,7 +40,7 @@ class Checker {
     CheckOrigins();
     CheckImports();
     CheckVersion();
-    CheckAnnotations();
+    CheckDigests();
     std::vector<Finding> findings = findings_.Take();
     for (Finding& finding : findings) {
       finding.where = flat_.Readable(finding.where);
@@ -216,10 +218,11 @@ class Checker {
                       "qtx 1" + (latest > 1 ? " to " + std::to_string(latest) : "")));
   }
 
-  void CheckAnnotations() {
-    const auto checked = CheckDigest(model_);
-    if (checked.has_value()) return;
-    findings_.Add("lowering.C1", checked.error().where, checked.error().message);
+  void CheckDigests() {
+    if (const auto checked = CheckDigest(model_); !checked.has_value())
+      findings_.Add("lowering.C1", checked.error().where, checked.error().message + kRestore);
+    if (const auto checked = CheckStatisticsDigest(model_); !checked.has_value())
+      findings_.Add("statistics.C7", checked.error().where, checked.error().message + kRestore);
   }
 
   const FlatModel& flat_;
@@ -320,8 +323,9 @@ std::vector<std::string> CheckedRules() {
           "quantization.C17",  "quantization.C18", "requantization.C1", "requantization.C2",
           "requantization.C3", "shape.C1",         "shape.C2",          "shape.C3",
           "shape.C4",          "statistics.C1",    "statistics.C2",     "statistics.C3",
-          "statistics.C4",     "statistics.C5",    "statistics.C6",     "versioning.C1",
-          "versioning.C2",     "versioning.C3",    "versioning.C4",     "versioning.C5"};
+          "statistics.C4",     "statistics.C5",    "statistics.C6",     "statistics.C7",
+          "versioning.C1",     "versioning.C2",    "versioning.C3",     "versioning.C4",
+          "versioning.C5"};
 }
 
 }  // namespace qtx::format

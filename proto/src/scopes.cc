@@ -41,6 +41,10 @@ std::size_t LongestRun(const Graph& graph) {
     }
   }
   for (const TensorData& data : graph.initializers) visit(data.name);
+  for (const TensorAnnotation& annotation : graph.quantization_annotations) {
+    visit(annotation.tensor);
+    for (const auto& [key, name] : annotation.parameters) visit(name);
+  }
   for (const Node& node : graph.nodes) {
     visit(node.name);
     std::ranges::for_each(node.inputs, visit);
@@ -110,6 +114,10 @@ class Nesting {
         (graphs_[scope].*list).push_back(std::move(value));
       }
     }
+    for (TensorAnnotation& annotation : from.quantization_annotations) {
+      const std::size_t scope = flat_.ScopeOf(annotation.tensor);
+      graphs_[scope].quantization_annotations.push_back(std::move(annotation));
+    }
     return Fill(std::move(from), 0);
   }
 
@@ -153,11 +161,16 @@ class Nesting {
     for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
       for (ValueInfo& value : *list) Strip(value);
     }
+    for (TensorAnnotation& annotation : graph.quantization_annotations) {
+      Strip(annotation.tensor);
+      for (auto& [key, name] : annotation.parameters) Strip(name);
+    }
     hollow.nodes = std::move(graph.nodes);
     hollow.initializers = std::move(graph.initializers);
     hollow.inputs = std::move(graph.inputs);
     hollow.outputs = std::move(graph.outputs);
     hollow.values = std::move(graph.values);
+    hollow.quantization_annotations = std::move(graph.quantization_annotations);
     return hollow;
   }
 
@@ -297,6 +310,11 @@ void FlatModel::Add(Graph graph, std::size_t scope, const Level* outer) {
   AddValues("input", graph.inputs, flat.inputs, level);
   AddValues("output", graph.outputs, flat.outputs, level);
   AddValues("value_info", graph.values, flat.values, level);
+  for (TensorAnnotation& annotation : graph.quantization_annotations) {
+    annotation.tensor = Resolve(annotation.tensor, level);
+    for (auto& [key, name] : annotation.parameters) name = Resolve(name, level);
+    flat.quantization_annotations.push_back(std::move(annotation));
+  }
   if (scope != 0) return;
   flat.name = std::move(graph.name);
   flat.doc_string = std::move(graph.doc_string);

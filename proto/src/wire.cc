@@ -263,6 +263,16 @@ void WriteValueInfo(const ValueInfo& value, overlay::ValueInfoProto& out) {
   WriteMetadata(value.metadata, out.mutable_metadata_props());
 }
 
+TensorAnnotation ReadTensorAnnotation(const overlay::TensorAnnotation& in) {
+  return {in.tensor_name(), ReadMetadata(in.quant_parameter_tensor_names()), in.unknown_fields()};
+}
+
+void WriteTensorAnnotation(const TensorAnnotation& annotation, overlay::TensorAnnotation& out) {
+  Restore(annotation.unknown_fields, out);
+  SetText(out, &overlay::TensorAnnotation::set_tensor_name<const std::string&>, annotation.tensor);
+  WriteMetadata(annotation.parameters, out.mutable_quant_parameter_tensor_names());
+}
+
 Result<Graph> ReadGraph(const overlay::GraphProto& in, int depth) {
   Graph graph;
   graph.name = in.name();
@@ -281,6 +291,8 @@ Result<Graph> ReadGraph(const overlay::GraphProto& in, int depth) {
   for (const auto& value : in.input()) graph.inputs.push_back(ReadValueInfo(value));
   for (const auto& value : in.output()) graph.outputs.push_back(ReadValueInfo(value));
   for (const auto& value : in.value_info()) graph.values.push_back(ReadValueInfo(value));
+  for (const auto& annotation : in.quantization_annotation())
+    graph.quantization_annotations.push_back(ReadTensorAnnotation(annotation));
   graph.metadata = ReadMetadata(in.metadata_props());
   graph.unknown_fields = RestOf(in);
   return graph;
@@ -295,6 +307,8 @@ void WriteGraph(const Graph& graph, overlay::GraphProto& out) {
   for (const ValueInfo& value : graph.inputs) WriteValueInfo(value, *out.add_input());
   for (const ValueInfo& value : graph.outputs) WriteValueInfo(value, *out.add_output());
   for (const ValueInfo& value : graph.values) WriteValueInfo(value, *out.add_value_info());
+  for (const TensorAnnotation& annotation : graph.quantization_annotations)
+    WriteTensorAnnotation(annotation, *out.add_quantization_annotation());
   WriteMetadata(graph.metadata, out.mutable_metadata_props());
 }
 

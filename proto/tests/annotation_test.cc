@@ -68,6 +68,47 @@ TEST(AnnotationDigest, RefusesTextThatIsNoDigest) {
   }
 }
 
+// A FLOAT output with statistics, and its digest.
+Model Calibrated() {
+  Model model = MatMulModel();
+  TensorType& type = *model.graph.outputs[0].type;
+  type.elem_type = ElementType::kFloat;
+  type.quantization.reset();
+  type.statistics.emplace();
+  type.statistics->min = {-0.75};
+  type.statistics->max = {62.5};
+  type.statistics->count = 1000;
+  EXPECT_TRUE(RecordStatistics(model).has_value());
+  return model;
+}
+
+TEST(StatisticsDigest, SeesWhatAToolDropped) {
+  Model model = Calibrated();
+  EXPECT_TRUE(CheckStatisticsDigest(model).has_value());
+  model.graph.outputs[0].type->shape.reset();  // tools change shapes
+  EXPECT_TRUE(CheckStatisticsDigest(model).has_value());
+  model.graph.outputs[0].type->statistics->max[0] = 62;
+  EXPECT_EQ(CheckStatisticsDigest(model).error().message,
+            "1 values with statistics written, 1 left, some changed");
+  ValueInfo bare = model.graph.outputs[0];
+  bare.name = "bare";
+  bare.type->statistics.reset();
+  model.graph.values.push_back(bare);
+  EXPECT_EQ(CheckStatisticsDigest(model).error().message,
+            "1 values with statistics written, 1 left, some changed, none on 'bare'");
+  model.graph.outputs[0].type->statistics.reset();
+  EXPECT_EQ(CheckStatisticsDigest(model).error().message,
+            "1 values with statistics written, 0 left");
+}
+
+TEST(StatisticsDigest, GoesWithTheLastStatistics) {
+  Model model = Calibrated();
+  ASSERT_NE(FindMetadata(model.metadata, kStatisticsKey), nullptr);
+  model.graph.outputs[0].type->statistics.reset();
+  ASSERT_TRUE(RecordStatistics(model).has_value());
+  EXPECT_EQ(FindMetadata(model.metadata, kStatisticsKey), nullptr);
+}
+
 // lowering.S9: FNV-1a, computed apart, of 3a 0e (a graph of 14 bytes), 0a 0c (a node of 12), 0a 01
 // "x", 12 01 "y", 22 04 "Relu".
 TEST(NodeDigest, IsFnv1aOfTheSerialisedNodes) {

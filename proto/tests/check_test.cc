@@ -479,6 +479,10 @@ const Broken kBroken[] = {
      [](Parts p) {
        p.model.metadata = {{std::string(kDigestKey), "3:0123456789abcdef"}};
      }},
+    {"statistics.C7", "metadata_props 'qtx.statistics'",
+     [](Parts p) {
+       p.model.metadata = {{std::string(kStatisticsKey), "3:0123456789abcdef"}};
+     }},
     {"graph.C1", "node[1]",
      [](Parts p) {
        p.model.graph.nodes.push_back(MakeNode("MatMul", {"x", "w"}, "y"));

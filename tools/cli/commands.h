@@ -55,7 +55,8 @@ struct ConvertOptions {
   std::vector<std::string> allow;  // losses of convert.h
   std::string eight_bits;  // "int8" or "uint8": target of all 8-bit values; empty: unchanged
   bool integer_only = false;
-  bool infer = false;  // an ONNX model as it is, with the types that follow
+  bool infer = false;   // an ONNX model as it is, with the types that follow
+  std::string restore;  // likewise, with what this older file of it has; empty: no such
   std::int64_t opset = 0;
   std::string subgraph;  // of a TFLite file; empty: the first
   bool json = false;

@@ -120,12 +120,29 @@ std::vector<LedgerEntry> Gained(const format::Model& before, const format::Model
   return ledger;
 }
 
+Result<convert::Source> OpenOnnx(const std::string& path, const char* option) {
+  QTX_ASSIGN_OR_RETURN(convert::Source source, convert::Open(path));
+  if (source.onnx) return source;
+  return Error{
+      ErrorCode::kInvalid, path,
+      "found no ONNX model, expected one: " + std::string(option) + " takes no other kind"};
+}
+
+// The model as it is, with what an older file of it has besides.
+Result<Export> Restore(const std::string& input, const std::string& older) {
+  QTX_ASSIGN_OR_RETURN(const convert::Source source, OpenOnnx(input, "--restore"));
+  QTX_ASSIGN_OR_RETURN(const convert::Source from, OpenOnnx(older, "--restore"));
+  QTX_ASSIGN_OR_RETURN(auto restored, convert::Restore(*from.onnx, *source.onnx));
+  auto written = convert::Write(restored.model, *convert::FindKind("qtx"));
+  if (!written.has_value())
+    return At(input, convert::BlameSource(source, std::move(written).error()));
+  written->ledger = std::move(restored.ledger);
+  return written;
+}
+
 // The model as it is, with the types that follow.
 Result<Export> Infer(const std::string& input) {
-  QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(input));
-  if (!source.onnx)
-    return Error{ErrorCode::kInvalid, input,
-                 "found no ONNX model, expected one: --infer takes no other kind"};
+  QTX_ASSIGN_OR_RETURN(const convert::Source source, OpenOnnx(input, "--infer"));
   auto inferred =
       convert::Write(format::WithInferredTypes(*source.onnx), *convert::FindKind("qtx"));
   if (!inferred.has_value())
@@ -136,6 +153,7 @@ Result<Export> Infer(const std::string& input) {
 
 Result<Export> Perform(const ConvertOptions& options, const std::string& input) {
   if (options.infer) return Infer(input);
+  if (!options.restore.empty()) return Restore(input, options.restore);
   const convert::Options how{.allow = options.allow,
                              .opset = options.opset,
                              .subgraph = options.subgraph,
@@ -251,6 +269,7 @@ Result<std::vector<Job>> Plan(const ConvertOptions& options) {
     }
     std::vector<OptionFile> with;
     for (const std::string& file : options.with) with.push_back({"--with", file});
+    if (!options.restore.empty()) with.push_back({"--restore", options.restore});
     QTX_RETURN_IF_ERROR(CheckDistinct({{"--output", job.output}}, with));
     jobs.push_back(std::move(job));
   }

@@ -122,9 +122,14 @@ void AddConvert(CLI::App* command, ConvertOptions& options) {
   auto* infer = command->add_flag("--infer", options.infer,
                                   "An ONNX model of any kind as it is, with the types and shapes "
                                   "of its values that follow");
+  auto* restore = command->add_option("--restore", options.restore,
+                                      "An older file of the model: an ONNX model as it is, with "
+                                      "the annotations and statistics that a tool dropped since");
+  restore->excludes(infer);
   for (const char* other : {"--from", "--to", "--with", "--allow", "--eight-bits", "--integer-only",
                             "--subgraph", "--opset"}) {
     infer->excludes(command->get_option(other));
+    restore->excludes(command->get_option(other));
   }
 }
 

@@ -137,7 +137,7 @@ Result<Calibration> Calibrate(const format::Model& model, const Samples& samples
   QTX_RETURN_IF_ERROR(AddConstants(flat.model(), options, run.observations, result.left_out));
   for (LeftOut& left_out : result.left_out) left_out.value = flat.Readable(left_out.value);
   QTX_RETURN_IF_ERROR(Annotate(std::move(run.observations), result.model));
-  SetCoverage(coverage, result.model);
+  QTX_RETURN_IF_ERROR(SetCoverage(coverage, result.model));
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "qtx/calibrate/calibrate.h"
+#include "qtx/format/annotation.h"
 #include "qtx/format/json_reader.h"
 #include "qtx/format/json_writer.h"
 
@@ -158,9 +159,12 @@ Result<Coverage> CoverageOf(const format::Model& model) {
   return At("metadata_props '" + std::string(kMetadataKey) + "'", coverage.error());
 }
 
-void SetCoverage(const Coverage& coverage, format::Model& model) {
-  std::erase_if(model.metadata, [](const auto& entry) { return entry.first == kMetadataKey; });
+Result<void> SetCoverage(const Coverage& coverage, format::Model& model) {
+  std::erase_if(model.metadata, [](const auto& entry) {
+    return entry.first == kMetadataKey || entry.first == format::kStatisticsKey;
+  });
   model.metadata.emplace_back(kMetadataKey, ToJson(coverage));
+  return format::RecordStatistics(model);
 }
 
 Result<Coverage> Join(const Coverage& a, const Coverage& b) {

@@ -40,7 +40,7 @@ struct Coverage {
 std::string ToJson(const Coverage& coverage);
 /// Errors: kInvalid at kMetadataKey, also if it is missing.
 Result<Coverage> CoverageOf(const format::Model& model);
-void SetCoverage(const Coverage& coverage, format::Model& model);
+Result<void> SetCoverage(const Coverage& coverage, format::Model& model);
 
 /// Merges both; a complete set of shards becomes one part.
 /// Errors: kInvalid for different models or options, and for common samples.

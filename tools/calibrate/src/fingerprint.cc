@@ -4,6 +4,7 @@
 
 #include "qtx/calibrate/calibrate.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/description.h"
 #include "qtx/format/scopes.h"
 
 namespace qtx::calibrate {
@@ -23,6 +24,7 @@ format::Model Stripped(const format::Model& model) {
   for (auto* values : {&bare.graph.inputs, &bare.graph.outputs, &bare.graph.values}) {
     for (format::ValueInfo& value : *values) {
       if (!value.type || value.type->elem_type != format::ElementType::kFloat) continue;
+      format::Undescribe(value);
       value.type->statistics.reset();
       value.type->shape.reset();
     }
@@ -31,7 +33,8 @@ format::Model Stripped(const format::Model& model) {
   // Calibration also puts them in order.
   std::ranges::stable_sort(bare.graph.values, {}, &format::ValueInfo::name);
   std::erase_if(bare.metadata, [](const auto& entry) {
-    return entry.first == kMetadataKey || entry.first == format::kDigestKey;
+    return entry.first == kMetadataKey || entry.first == format::kDigestKey ||
+           entry.first == format::kStatisticsKey;
   });
   return bare;
 }

@@ -62,7 +62,7 @@ Result<Merged> MergeModels(std::span<const format::Model> models) {
   observations.merge(constants);
   Merged merged{.model = models[0], .missing = Missing(coverage)};
   QTX_RETURN_IF_ERROR(Annotate(std::move(observations), merged.model));
-  SetCoverage(coverage, merged.model);
+  QTX_RETURN_IF_ERROR(SetCoverage(coverage, merged.model));
   return merged;
 }
 

@@ -6,6 +6,7 @@
 
 #include "qtx/format/annotation.h"
 #include "qtx/format/check.h"
+#include "qtx/format/description.h"
 #include "qtx/format/scopes.h"
 
 namespace qtx::calibrate {
@@ -175,13 +176,16 @@ void AnnotateValues(Observations observations, format::Graph& graph) {
     for (format::ValueInfo& value : *values) {
       position.emplace(value.name, position.size());
       if (!value.type || value.type->elem_type != format::ElementType::kFloat) continue;
+      const bool described = format::Undescribe(value);
       value.type->statistics.reset();
       const auto observation = observations.find(value.name);
-      if (observation == observations.end()) continue;
-      // Copies: a value may be declared twice, as an output that is an input.
-      value.type->shape = observation->second.shape;
-      value.type->statistics = observation->second.statistics;
-      declared.insert(value.name);
+      if (observation != observations.end()) {
+        // Copies: a value may be declared twice, as an output that is an input.
+        value.type->shape = observation->second.shape;
+        value.type->statistics = observation->second.statistics;
+        declared.insert(value.name);
+      }
+      if (described || value.type->statistics) format::Describe(value);
     }
   }
   // A declaration is large, and so may be their number: room for all at once, and no second copy.
@@ -195,6 +199,7 @@ void AnnotateValues(Observations observations, format::Graph& graph) {
     value.type->elem_type = format::ElementType::kFloat;
     value.type->shape = std::move(at->second.shape);
     value.type->statistics = std::move(at->second.statistics);
+    format::Describe(value);
   }
   std::ranges::sort(graph.values, {}, [&](const format::ValueInfo& value) {
     return position.find(value.name)->second;

@@ -165,6 +165,16 @@ TEST(Calibrate, KeepsTheDigestOfAnnotationsTrue) {
   EXPECT_EQ(*merged->model.Serialize(), *done->model.Serialize());
 }
 
+// What tools drop that do not know the fields shows (statistics.C7), and viewers show the rest.
+TEST(Calibrate, RecordsAndDescribesItsStatistics) {
+  const Model model = ModelWith({1}, {Node("Neg", {"x"}, "y")});
+  const auto done = Measure(model, Given({Floats({1}, {5}), Floats({1}, {7})}));
+  ASSERT_TRUE(done.has_value());
+  ASSERT_NE(format::FindMetadata(done->model.metadata, format::kStatisticsKey), nullptr);
+  EXPECT_TRUE(format::CheckStatisticsDigest(done->model).has_value());
+  EXPECT_EQ(done->model.graph.inputs[0].doc_string, "min 5, max 7, mean 6, std 1 of 2 values");
+}
+
 // Shows values, then fails where x is 13.
 class Unlucky : public Executor {
  public:
@@ -331,6 +341,7 @@ TEST(MergeModels, RefusesMomentsThatNoSampleHas) {
   const Model good = RunUnlucky({1, 2, 3, 4}, {.shard_count = 2})->model;
   Model bad = RunUnlucky({1, 2, 3, 4}, {.shard_index = 2, .shard_count = 2})->model;
   bad.graph.inputs[0].type->statistics->moments[0].sum_of_squares = {-4, "\x01"};
+  ASSERT_TRUE(format::RecordStatistics(bad).has_value());
   const auto merged = MergeModels(std::vector{good, bad});
   ASSERT_FALSE(merged.has_value());
   EXPECT_EQ(merged.error().where, "models[1]: value 'x': moments");

@@ -14,9 +14,11 @@
 #include "qoperator/operators.h"
 #include "qoperator/write.h"
 #include "qtx/convert/convert.h"
+#include "qtx/format/annotation.h"
 #include "qtx/format/check.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
+#include "qtx/format/scopes.h"
 #include "table/table.h"
 #include "tensorrt/cache.h"
 #include "tflite/file.h"
@@ -172,6 +174,19 @@ bool IsOfReader(std::string_view rule) {
   return rule == "graph.C4" || rule == "graph.C5" || rule == "graph.C6";
 }
 
+// A loss of statistics is told, and is no reason not to read the rest. What a table or a model of
+// another format brought is recorded.
+Result<void> SettleStatistics(const Source& source, Conversion& conversion) {
+  format::Model& model = conversion.model;
+  const auto checked = format::CheckStatisticsDigest(format::FlatModel(model).model());
+  if (!checked.has_value()) {
+    conversion.ledger.push_back(
+        {"model", "statistics", LedgerEntry::Fate::kDropped, checked.error().message});
+  }
+  const bool brought = !source.onnx || !source.with.empty();
+  return brought || !checked.has_value() ? format::RecordStatistics(model) : Result<void>();
+}
+
 // No kind begins with zeros, which devices and holes give without end.
 Result<void> CheckBeginning(std::string_view head) {
   constexpr std::size_t kZeros = 4096;
@@ -246,6 +261,7 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
   }
   auto conversion = kind.read(source, options);
   if (!conversion.has_value()) return At(source.path, conversion.error());
+  QTX_RETURN_IF_ERROR(SettleStatistics(source, *conversion));
   // Nothing that breaks the spec goes on to a writer or a backend that trusts the spec.
   auto broken = BrokenRule(conversion->model, ErrorCode::kInternal, "internal: the model read");
   if (!broken) return conversion;
@@ -256,7 +272,7 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
 Result<Export> Write(const format::Model& model, const Kind& kind, const Options& options) {
   auto written = kind.write(model, options);
   if (!written.has_value()) return written;
-  const auto* onnx = std::get_if<format::Model>(&written->content);
+  auto* onnx = std::get_if<format::Model>(&written->content);
   if (onnx == nullptr) {
     auto defined = format::CheckFirst(model);
     const bool undefined = !defined.has_value() && defined.error().code == ErrorCode::kUnsupported;
@@ -264,6 +280,8 @@ Result<Export> Write(const format::Model& model, const Kind& kind, const Options
   }
   if (options.unchanged && options.opset == 0 && kind.write == WriteAsItIs)
     return written;  // Read has checked it
+  if (format::FindMetadata(onnx->metadata, format::kStatisticsKey) != nullptr)
+    QTX_RETURN_IF_ERROR(format::RecordStatistics(*onnx));
   auto broken = BrokenRule(*onnx, ErrorCode::kInternal, "internal: the model written");
   return broken ? Result<Export>(*std::move(broken)) : std::move(written);
 }

@@ -7,12 +7,21 @@
 #include "fold.h"
 #include "plan.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/description.h"
 #include "qtx/format/scopes.h"
 #include "rewrite.h"
 
 namespace qtx::quantize {
 
 namespace {
+
+// Statistics change from here on: what says them a second time is made anew at the end.
+void ForgetDescriptions(format::Model& model) {
+  std::erase_if(model.metadata,
+                [](const auto& entry) { return entry.first == format::kStatisticsKey; });
+  for (auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values})
+    std::ranges::for_each(*list, format::Undescribe);
+}
 
 void TellFloatNodes(const format::Graph& graph, const std::vector<NodePlan>& plans,
                     Ledger& ledger) {
@@ -29,13 +38,16 @@ Measure MeasureOf(const format::FlatModel& flat, const Measure& measure) {
   return [&](const format::Model& model) -> Result<format::Model> {
     QTX_ASSIGN_OR_RETURN(const format::Model nested, flat.Nest(model));
     QTX_ASSIGN_OR_RETURN(const format::Model measured, measure(nested));
-    return format::FlatModel(measured).model();
+    format::Model flat_measured = format::FlatModel(measured).model();
+    ForgetDescriptions(flat_measured);
+    return flat_measured;
   };
 }
 
 // `model` is a flat form, and so is the result.
 Result<Quantized> QuantizeFlat(const format::Model& model, const Options& options) {
   Quantized result{.model = model};
+  ForgetDescriptions(result.model);
   Ledger ledger;
   QTX_RETURN_IF_ERROR(Fold(result.model, ledger));
   if (options.equalize) QTX_RETURN_IF_ERROR(Equalize(result.model, options, ledger));
@@ -66,6 +78,7 @@ Result<Quantized> Quantize(const format::Model& model, const Options& options) {
   if (!result.has_value()) return flat.Readable(std::move(result).error());
   QTX_ASSIGN_OR_RETURN(result->model, flat.Nest(std::move(result->model)));
   QTX_ASSIGN_OR_RETURN(result->real, flat.Nest(std::move(result->real)));
+  QTX_RETURN_IF_ERROR(format::RecordStatistics(result->model));
   for (LedgerEntry& entry : result->ledger) {
     entry.value = flat.Readable(entry.value);
     entry.why = flat.Readable(entry.why);

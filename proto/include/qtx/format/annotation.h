@@ -17,6 +17,8 @@ bool IsAnnotated(const TensorType& type);
 /// The quantized type that an annotation describes.  REQUIRES: IsAnnotated(type).
 TensorType Unannotated(TensorType type);
 
+/// The key in metadata_props of the digest of statistics (statistics.C7).
+inline constexpr std::string_view kStatisticsKey = "qtx.statistics";
 /// Keys in metadata_props under which lowering records the digests of the annotations (lowering.S4)
 /// and of the nodes (lowering.S9), the opset imports of the extended form (lowering.S5), and what
 /// of it another opset has in another form (lowering.S10).
@@ -46,5 +48,10 @@ std::string ToText(const Digest& digest);
 /// Succeeds when the model, in its flat form, has no digest, or one that matches its annotations.
 /// Errors: kInvalid, such as "41 annotated values written, 0 left".
 Result<void> CheckDigest(const Model& model);
+/// The same of the statistics of FLOAT values that are not annotated.  Source: statistics.C7.
+Result<void> CheckStatisticsDigest(const Model& model);
+/// Makes that digest of a model, nested or flat, anew; none where no value has such statistics.
+/// Errors: kTooLarge.
+Result<void> RecordStatistics(Model& model);
 
 }  // namespace qtx::format

@@ -133,11 +133,21 @@ struct ValueInfo {
   bool operator==(const ValueInfo&) const = default;
 };
 
+/// What ONNX itself says of a quantized tensor: the initializers that hold its parameters, by keys
+/// such as SCALE_TENSOR and ZERO_POINT_TENSOR.
+struct TensorAnnotation {
+  std::string tensor;
+  Metadata parameters;  // key and name
+  std::string unknown_fields;
+  bool operator==(const TensorAnnotation&) const = default;
+};
+
 struct Graph {
   std::string name, doc_string;
   std::vector<Node> nodes;  // topologically ordered
   std::vector<TensorData> initializers;
   std::vector<ValueInfo> inputs, outputs, values;
+  std::vector<TensorAnnotation> quantization_annotations;
   Metadata metadata;
   std::string unknown_fields;
   bool operator==(const Graph&) const = default;

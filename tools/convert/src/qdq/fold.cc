@@ -10,6 +10,7 @@
 #include "onnx/reals.h"
 #include "qdq/normalize.h"
 #include "qdq/plan.h"
+#include "qtx/format/description.h"
 #include "qtx/format/rename.h"
 
 namespace qtx::convert {
@@ -57,6 +58,11 @@ void DropParameters(std::set<std::string> candidates, Graph& graph) {
   std::erase_if(graph.initializers,
                 [&](const auto& data) { return candidates.contains(data.name); });
   std::erase_if(graph.values, [&](const auto& info) { return candidates.contains(info.name); });
+  std::erase_if(graph.quantization_annotations, [&](const format::TensorAnnotation& annotation) {
+    return std::ranges::any_of(annotation.parameters, [&](const auto& parameter) {
+      return candidates.contains(parameter.second);
+    });
+  });
   std::erase_if(graph.nodes, [&](const Node& node) {
     return IsStock(node, "Constant") && node.outputs.size() == 1 &&
            candidates.contains(node.outputs[0]);
@@ -98,8 +104,10 @@ void RewriteValues(const QdqPlan& plan, Graph& graph) {
   for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
     for (format::ValueInfo& info : *list) {
       declared.insert(info.name);
-      if (const auto type = plan.types.find(info.name); type != plan.types.end())
-        info.type = type->second;
+      const auto type = plan.types.find(info.name);
+      if (type == plan.types.end()) continue;
+      format::Undescribe(info);
+      info.type = type->second;
     }
   }
   for (const std::string& name : plan.order) {

@@ -24,6 +24,7 @@
 #include "qtx/convert/convert.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/attributes.h"
+#include "qtx/format/description.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/rename.h"
 
@@ -59,6 +60,7 @@ class Lowering {
   std::string AddShape(const std::string& name, const format::Dims& dims);
   std::string AddBound(const std::string& name, const format::Tensor& bound);
   void AnnotateValues(std::vector<format::ValueInfo>& list);
+  void NameParameters();
   void Finish(std::int64_t opset);
 
   const GraphIndex& index_;
@@ -263,6 +265,17 @@ void Lowering::AnnotateValues(std::vector<format::ValueInfo>& list) {
     ledger_.Kept(info.name, "offset");
     if (info.type->statistics) ledger_.Kept(info.name, "statistics");
     info.type = format::Annotated(*std::move(info.type));
+    format::Describe(info);
+  }
+}
+
+// For tools that know no annotation but ONNX's own.
+void Lowering::NameParameters() {
+  for (const auto& [value, names] : parameter_names_) {
+    format::TensorAnnotation& annotation = model_.graph.quantization_annotations.emplace_back();
+    annotation.tensor = value;
+    annotation.parameters.emplace_back("SCALE_TENSOR", names[0]);
+    if (names.size() > 1) annotation.parameters.emplace_back("ZERO_POINT_TENSOR", names[1]);
   }
 }
 
@@ -270,6 +283,7 @@ void Lowering::Finish(std::int64_t opset) {
   AnnotateValues(model_.graph.inputs);
   AnnotateValues(model_.graph.outputs);
   AnnotateValues(model_.graph.values);
+  NameParameters();
   std::ranges::move(added_, std::back_inserter(model_.graph.initializers));
   model_.opset_imports.clear();
   for (const format::OpsetImport& import : source_.opset_imports) {

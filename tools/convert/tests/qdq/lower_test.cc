@@ -6,6 +6,7 @@
 #include "qtx/format/annotation.h"
 #include "qtx/format/attributes.h"
 #include "qtx/format/check.h"
+#include "qtx/format/description.h"
 #include "tests/qdq/maker.h"
 
 namespace qtx::convert::lower_test {
@@ -48,6 +49,21 @@ TEST(ToQdq, PutsAPairBehindEveryValue) {
   EXPECT_EQ(lowered.graph.outputs[0].type->elem_type, ElementType::kFloat);
   EXPECT_EQ(lowered.graph.outputs[0].type->quantization->storage_type, ElementType::kInt8);
   EXPECT_EQ(lowered.OpsetVersion("qtx"), 0);
+}
+
+// What viewers show that know neither of QTX's fields.  Source: lowering.S3.
+TEST(ToQdq, SaysInOnnxsOwnFieldsToo) {
+  format::Model model = Extended(ElementType::kInt8Q);
+  model.graph.outputs[0].doc_string = "logits";
+  const format::Model lowered = Lowered(model);
+  const std::string text = format::Description(*model.graph.outputs[0].type);
+  EXPECT_EQ(lowered.graph.inputs[0].doc_string, text);
+  EXPECT_EQ(lowered.graph.outputs[0].doc_string, "logits\n\n" + text);
+  ASSERT_EQ(lowered.graph.quantization_annotations.size(), 2U);
+  EXPECT_EQ(lowered.graph.quantization_annotations[1],
+            (format::TensorAnnotation{
+                "y", {{"SCALE_TENSOR", "y/scale"}, {"ZERO_POINT_TENSOR", "y/zero_point"}}, {}}));
+  ExpectComesBack(model);
 }
 
 // Source: lowering.S3.

@@ -103,6 +103,12 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
 /// in a form that is not ONNX, for what ONNX defines and the spec does not. REQUIRES: kind.write.
 Result<Export> Write(const format::Model& model, const Kind& kind, const Options& options = {});
 
+/// `model` with what a tool dropped of it: the annotations and statistics that FLOAT values of
+/// those names have in `from`, an older file, the entries of metadata_props that begin with "qtx.",
+/// and the digests of what there is then. The ledger names each value that got something back, and
+/// each that did not, with the reason.  Errors: kTooLarge.
+Result<Conversion> Restore(const format::Model& from, const format::Model& model);
+
 /// `error`; but where that is kInternal and `source` breaks a rule itself, what it breaks:
 /// kInvalid.
 Error BlameSource(const Source& source, Error error);
