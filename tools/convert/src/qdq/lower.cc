@@ -21,6 +21,7 @@
 #include "qdq/base_add.h"
 #include "qdq/parameters.h"
 #include "qdq/record.h"
+#include "qoperator/annotations.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/attributes.h"
@@ -272,10 +273,8 @@ void Lowering::AnnotateValues(std::vector<format::ValueInfo>& list) {
 // For tools that know no annotation but ONNX's own.
 void Lowering::NameParameters() {
   for (const auto& [value, names] : parameter_names_) {
-    format::TensorAnnotation& annotation = model_.graph.quantization_annotations.emplace_back();
-    annotation.tensor = value;
-    annotation.parameters.emplace_back("SCALE_TENSOR", names[0]);
-    if (names.size() > 1) annotation.parameters.emplace_back("ZERO_POINT_TENSOR", names[1]);
+    const format::Quantization& q = *types_.at(value).quantization;
+    if (q.axis.empty() && !format::HasBase(q)) AddAnnotation(value, names, model_.graph);
   }
 }
 

@@ -11,6 +11,7 @@
 
 namespace qtx::convert {
 
+/// Whether there are annotations that say more than QuantizeLinear and DequantizeLinear do.
 bool HasAnnotations(const format::Graph& graph);
 
 struct Annotations {
@@ -19,18 +20,16 @@ struct Annotations {
   std::map<std::string, std::vector<std::string>> names;  // of their scales and zero points
 };
 
-/// Reads the annotations that a quantized type can express.
+/// Reads those that a quantized type can express.
 /// Errors: kInvalid for malformed annotations, and a scale that is not positive and finite.
 Result<Annotations> ReadAnnotations(const GraphIndex& index);
 
 /// Removes the annotations of `tensors`.
 void EraseAnnotations(const std::set<std::string>& tensors, format::Graph& graph);
 
-struct TensorAnnotation {
-  std::string tensor, scale, zero_point;  // names; zero_point may be absent
-};
-
-/// Adds them to `graph`.
-void AddAnnotations(const std::vector<TensorAnnotation>& annotations, format::Graph& graph);
+/// Adds one of a tensor with one scale: an annotation has no axis.  `parameters`: the names of
+/// scale and, unless it is absent, zero point.
+void AddAnnotation(const std::string& tensor, const std::vector<std::string>& parameters,
+                   format::Graph& graph);
 
 }  // namespace qtx::convert

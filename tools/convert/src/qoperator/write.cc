@@ -288,18 +288,14 @@ void Writer::Declare(std::vector<format::ValueInfo>& list) {
   }
 }
 
-// Only per-tensor values: annotations have no axis.
 void Writer::Annotate() {
-  std::vector<TensorAnnotation> annotations;
   for (const auto& [value, type] : types_) {
     const auto& q = *type.quantization;
     if (q.scale.size() != 1 || type.elem_type == ElementType::kInt32Q ||
         annotated_.contains(value) || forms_->IsPacked(value))
       continue;
-    const std::vector<std::string>& names = forms_->ParametersOf(value);
-    annotations.push_back({value, names[0], names.size() > 1 ? names[1] : ""});
+    AddAnnotation(value, forms_->ParametersOf(value), model_.graph);
   }
-  AddAnnotations(annotations, model_.graph);
 }
 
 Result<void> Writer::Finish(const std::vector<format::OpsetImport>& extended) {

@@ -109,19 +109,8 @@ TEST(MatMulIntegerToFloat, IsAProductAndAnAddThatNoQuantizationEnters) {
   EXPECT_EQ(RunIn(lifted, "float32", {real}), expected.bytes);
 }
 
-// Field 14 of GraphProto: {1: "x", 2: {1: "SCALE_TENSOR", 2: "x/scale"}}, and the zero point.
-std::string AnnotationOfX() {
-  const auto field = [](char tag, const std::string& bytes) {
-    std::string text(1, tag);
-    text += static_cast<char>(bytes.size());
-    text += bytes;
-    return text;
-  };
-  const auto entry = [&](const char* key, const char* value) {
-    return field(0x12, field(0x0A, key) + field(0x12, value));
-  };
-  return field(0x72, field(0x0A, "x") + entry("SCALE_TENSOR", "x/scale") +
-                         entry("ZERO_POINT_TENSOR", "x/zp"));
+format::TensorAnnotation AnnotationOfX() {
+  return {"x", {{"SCALE_TENSOR", "x/scale"}, {"ZERO_POINT_TENSOR", "x/zp"}}, {}};
 }
 
 TEST(QuantizationAnnotation, OfIntegersIsTheirType) {
@@ -131,12 +120,12 @@ TEST(QuantizationAnnotation, OfIntegersIsTheirType) {
   maker.Parameters("x", 0.5F, 3);
   maker.Initializer<std::int64_t>("shape", ElementType::kInt64, {2}, {2, 2});
   maker.Node("Reshape", {"x", "shape"}, {"y"});
-  maker.model.graph.unknown_fields = AnnotationOfX();
+  maker.model.graph.quantization_annotations = {AnnotationOfX()};
   const format::Model lifted = Lifted(maker.model);
   EXPECT_THAT(QuantizationOf(lifted, "x").scale, ElementsAre(0.5F));
   EXPECT_THAT(QuantizationOf(lifted, "x").offset, ElementsAre(3));
   EXPECT_THAT(QuantizationOf(lifted, "y").offset, ElementsAre(3));
-  EXPECT_EQ(lifted.graph.unknown_fields, "");
+  EXPECT_TRUE(lifted.graph.quantization_annotations.empty());
   EXPECT_EQ(lifted.graph.initializers.size(), 1U);
 }
 
@@ -146,7 +135,7 @@ TEST(QuantizationAnnotation, OfRealsAnnotatesTheirType) {
   maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {4})};
   maker.Parameters("x", 0.5F, 3);
   maker.Node("Relu", {"x"}, {"y"});
-  maker.model.graph.unknown_fields = AnnotationOfX();
+  maker.model.graph.quantization_annotations = {AnnotationOfX()};
   const format::Model lifted = Lifted(maker.model);
   EXPECT_EQ(ElementTypeOf(lifted, "x"), ElementType::kFloat);
   EXPECT_EQ(QuantizationOf(lifted, "x").storage_type, ElementType::kInt8);
@@ -158,10 +147,10 @@ TEST(QuantizationAnnotation, ThatNamesNothingConstantStays) {
   maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kInt8, {4})};
   maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kInt8, {4})};
   maker.Node("Identity", {"x"}, {"y"});
-  maker.model.graph.unknown_fields = AnnotationOfX();
+  maker.model.graph.quantization_annotations = {AnnotationOfX()};
   const format::Model lifted = Lifted(maker.model);
   EXPECT_EQ(ElementTypeOf(lifted, "x"), ElementType::kInt8);
-  EXPECT_EQ(lifted.graph.unknown_fields, AnnotationOfX());
+  EXPECT_THAT(lifted.graph.quantization_annotations, ElementsAre(AnnotationOfX()));
 }
 
 }  // namespace
