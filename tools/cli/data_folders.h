@@ -1,4 +1,5 @@
-// Folders of the suite, the spec and the schemas of JSON output: installed, or in the source tree.
+// Folders of the suite, the spec and the schemas of JSON output: installed beside the program, or,
+// of a build tree, those of the source tree.
 #pragma once
 
 #include <string>

@@ -66,11 +66,11 @@ Result<std::vector<conformance::Case>> Examples(const std::string& folder) {
   return suite.error();
 }
 
-// The source tree of this build, if it still exists.
+// The source tree, where the program is that of a build tree.
 std::string SourceFolder() {
   std::error_code status;
-  return std::filesystem::is_directory(QTX_SOURCE_DIR "/reference/src", status) ? QTX_SOURCE_DIR
-                                                                                : "";
+  const auto root = std::filesystem::path(SpecFolder()).parent_path();
+  return std::filesystem::is_directory(root / "reference/src", status) ? root.string() : "";
 }
 
 // Results for cases that the suite lacks, to detect reports of another suite.
