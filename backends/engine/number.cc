@@ -116,7 +116,8 @@ mpq_class PowerOfTwo(long exponent) {
 }
 
 std::optional<mpq_class> IntegerPower(const mpq_class& x, long exponent) {
-  const auto n = static_cast<unsigned long>(exponent < 0 ? -exponent : exponent);
+  const auto count = static_cast<unsigned long>(exponent);
+  const unsigned long n = exponent < 0 ? 0 - count : count;  // the least long has no negative
   const std::size_t bits = std::max(Bits(x.get_num()), Bits(x.get_den()));
   const bool unit = abs(x) == 1 || x == 0;
   if (!unit && static_cast<double>(bits) * static_cast<double>(n) > kLargestPower) return {};

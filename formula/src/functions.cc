@@ -144,7 +144,8 @@ std::size_t BitsOf(const mpq_class& x) {
 
 // x to an integer power, when that is of a size to be computed.
 std::optional<mpq_class> ExactPower(const mpq_class& x, long power) {
-  const auto magnitude = static_cast<unsigned long>(std::labs(power));
+  const auto count = static_cast<unsigned long>(power);
+  const unsigned long magnitude = power < 0 ? 0 - count : count;  // the least long has no negative
   if (magnitude > kMaxRationalBits || BitsOf(x) * magnitude > kMaxRationalBits) return std::nullopt;
   mpq_class result;
   mpz_pow_ui(result.get_num_mpz_t(), x.get_num_mpz_t(), magnitude);
