@@ -152,7 +152,7 @@ Result<std::vector<Channel>> MakeChannels(const NodePlan& plan, double x_scale,
     result[c].scale = product * static_cast<double>(alpha);
     result[c].scale_low = std::fma(product, static_cast<double>(alpha), -result[c].scale);
   }
-  if (!plan.HasInput(bias_input) || beta == 0) return result;
+  if (!plan.HasInput(bias_input)) return result;
   QTX_ASSIGN_OR_RETURN(const format::Tensor* bias, plan.Constant(bias_input));
   QTX_RETURN_IF_ERROR(CheckBias(plan, *bias, channels));
   AddBias(*bias, beta, result);
