@@ -160,6 +160,8 @@ class Walk:
         kind = cursor.kind
         if kind in (CursorKind.STATIC_ASSERT, CursorKind.ENUM_DECL, CursorKind.TEMPLATE_NON_TYPE_PARAMETER):
             return True
+        if kind in FUNCTIONS:  # the engine and the reference make tables of constants with those
+            return "constexpr" in self.text[start:file_offset(cursor.location)]
         if kind == CursorKind.IF_STMT and re.match(r"if\s+constexpr", self.text[start:start + 20]):
             return False  # its branches are not; its condition is left out by `apply`
         if kind != CursorKind.VAR_DECL:

@@ -18,4 +18,6 @@ std::int64_t Stored(const Window& w, std::int64_t offset) {
   return std::clamp<std::int64_t>(sum - offset, -128, 127);
 }
 
+constexpr std::int64_t Table(std::int64_t row) { return 2 * row + 1; }  // as kTaps
+
 }  // namespace sample
