@@ -180,14 +180,18 @@ class Judge {
 
 }  // namespace
 
-Result<Identification> Identify(std::span<const Case> cases, const BackendSource& source) {
+Result<Identification> Identify(std::span<const Case> cases, const BackendSource& source,
+                                const IdentifyProgress& progress) {
   QTX_ASSIGN_OR_RETURN(const auto backend, source.make());
   Identification identification;
   QTX_ASSIGN_OR_RETURN(identification.description, backend->Describe());
   const auto& names = identification.description.arithmetics;
   const std::string claimed = names.empty() ? "exact" : names.front();
   Judge judge(source, claimed);
-  for (auto& [op, questions] : QuestionsByOperator(cases)) {
+  auto by_operator = QuestionsByOperator(cases);
+  std::size_t done = 0;
+  for (auto& [op, questions] : by_operator) {
+    if (progress) progress(done++, by_operator.size(), op);
     const bool telling =
         std::ranges::any_of(questions, [](const Asked& a) { return a.separated.any(); });
     if (!telling) continue;

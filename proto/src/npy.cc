@@ -37,7 +37,6 @@ class Reader {
   Result<NpyHeader> Read() {
     NpyHeader header;
     if (!Take('{')) return Bad("expected a dictionary");
-    bool fortran = false;
     while (!Take('}')) {
       const std::string_view key = Quoted();
       bool* const seen = key == "descr" ? &descr_ : key == "shape" ? &shape_ : &order_;
@@ -51,14 +50,14 @@ class Reader {
       } else if (seen == &shape_) {
         QTX_ASSIGN_OR_RETURN(header.dims, Shape());
       } else {
-        QTX_ASSIGN_OR_RETURN(fortran, Order());
+        QTX_ASSIGN_OR_RETURN(header.fortran, Order());
       }
       if (!Take(',') && !rest_.starts_with('}')) return Bad("expected a comma");
     }
     if (!descr_ || !order_ || !shape_)
       return Bad("expected the keys descr, fortran_order and shape");
     if (rest_.find_first_not_of(" \n") != rest_.npos) return Bad("found text after the dictionary");
-    if (fortran && header.dims.size() > 1) return Bad("found Fortran order, expected C order");
+    header.fortran = header.fortran && header.dims.size() > 1;
     return header;
   }
 
@@ -190,6 +189,30 @@ Result<Tensor> ParseNpy(std::string_view bytes) {
   }
   QTX_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(header.elem_type, header.dims));
   if (size != 0) std::memcpy(tensor.bytes.data(), elements.data(), elements.size());
+  return header.fortran ? FromFortranOrder(tensor) : tensor;
+}
+
+Tensor FromFortranOrder(const Tensor& fortran) {
+  Tensor tensor = fortran;
+  const auto size = static_cast<std::size_t>(BitWidth(tensor.elem_type) / 8);
+  std::vector<std::size_t> sizes, strides;  // of each axis; strides in bytes of `fortran`
+  std::size_t stride = size;
+  for (const std::int64_t dim : tensor.dims) {
+    sizes.push_back(static_cast<std::size_t>(dim));
+    strides.push_back(stride);
+    stride *= sizes.back();
+  }
+  std::vector<std::size_t> index(sizes.size());
+  std::size_t from = 0;
+  for (std::size_t to = 0; to < tensor.bytes.size(); to += size) {
+    std::memcpy(tensor.bytes.data() + to, fortran.bytes.data() + from, size);
+    for (std::size_t axis = sizes.size(); axis-- > 0;) {
+      from += strides[axis];
+      if (++index[axis] < sizes[axis]) break;
+      from -= strides[axis] * sizes[axis];
+      index[axis] = 0;
+    }
+  }
   return tensor;
 }
 

@@ -84,7 +84,7 @@ def compare(path, program, ours, theirs, codes):
     """How many quantized types the file has, all equal in both readings."""
     model = upstream.renumbered(ours.FromString(path.read_bytes()), theirs)
     model = theirs.FromString(model.SerializeToString())  # as a reader of the file would have it
-    values, read = upstream.values(model), json.loads(qtx.run(program, "inspect", "--json", path))["values"]
+    values, read = upstream.values(model), json.loads(qtx.run(program, "inspect", path, "--json", "-"))["values"]
     require(len(read) == len(values), f"{path.name}: {len(values)} values, QTX reads {len(read)}")
     quantized = 0
     for value, other in zip(values, read):

@@ -1,6 +1,9 @@
 // qtx bench: backends, each in a process of its own, on the same layers and networks.
+#include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <map>
 #include <set>
 #include <thread>
@@ -9,6 +12,8 @@
 #include "backends.h"
 #include "commands.h"
 #include "data_folders.h"
+#include "filters.h"
+#include "progress.h"
 #include "provenance.h"
 #include "qtx/bench/machine.h"
 #include "qtx/bench/race.h"
@@ -148,6 +153,7 @@ Result<std::vector<Workload>> ChooseWorks(const BenchOptions& options) {
   QTX_RETURN_IF_ERROR(CheckTypes(workloads, options.types));
   std::erase_if(workloads, [&](const Workload& work) { return !IsChosen(work, options); });
   if (workloads.empty()) return Error{ErrorCode::kUsage, "--filter", "matches no workload"};
+  WarnOfIdle(options.filters, workloads, &Workload::name);
   return workloads;
 }
 
@@ -158,19 +164,57 @@ int List(const std::vector<Workload>& workloads) {
   return kDone;
 }
 
+// What SIGINT did before, and whether it came.
+void (*end_at_once)(int) = SIG_DFL;
+volatile std::sig_atomic_t interrupted = 0;
+
+// The first SIGINT keeps what is measured, the second ends the program. Without backends the race
+// under way, which is left out, is over at once.
+extern "C" void StopRacing(int signal_number) {
+  interrupted = 1;
+  std::signal(signal_number, end_at_once);
+  conformance::KillBackendProcesses();
+}
+
+void KeepResultsOnInterrupt() {
+  end_at_once = std::signal(SIGINT, StopRacing);
+  if (end_at_once == SIG_IGN) std::signal(SIGINT, SIG_IGN);
+}
+
 // Races workloads one after another, all types of a name together.
 void RaceAll(std::span<const Workload> workloads, std::span<bench::Contender> contenders,
-             bool print, bench::Report& report) {
+             const BenchOptions& options, bench::Report& report) {
+  const std::size_t all = workloads.size();
+  const auto start = std::chrono::steady_clock::now();
   while (!workloads.empty()) {
     const auto end = std::ranges::find_if(
         workloads, [&](const Workload& work) { return work.name != workloads.front().name; });
     const auto count = static_cast<std::size_t>(end - workloads.begin());
-    const bench::Results found = bench::Race(workloads.first(count), contenders, report.options);
-    if (print) format::Print("{}", bench::ToText(report.machine, found));
+    bench::Results found;
+    {
+      const ProgressLine line(
+          [&] {
+            const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+            const auto done = static_cast<double>(all - workloads.size());
+            const double left =
+                spent.count() * static_cast<double>(workloads.size()) / std::max(done, 1.0);
+            return fmt::format("{}/{}  {} left  {}", all - workloads.size(), all,
+                               done > 0 ? Duration(left) : "?", workloads.front().name);
+          },
+          options.quiet, std::chrono::seconds(1));
+      found = bench::Race(workloads.first(count), contenders, report.options);
+    }
+    if (interrupted != 0) {
+      report.interrupted = true;
+      format::Print(stderr, "interrupted at {}: {} of {} workloads are left out\n",
+                    workloads.front().name, workloads.size(), all);
+      return;
+    }
+    if (options.SaysText()) format::Print("{}", bench::ToText(report.machine, found));
     std::fflush(stdout);
-    bench::Results& all = report.results;
-    all.rows.insert(all.rows.end(), found.rows.begin(), found.rows.end());
-    all.skipped.insert(all.skipped.end(), found.skipped.begin(), found.skipped.end());
+    bench::Results& kept = report.results;
+    kept.rows.insert(kept.rows.end(), found.rows.begin(), found.rows.end());
+    kept.skipped.insert(kept.skipped.end(), found.skipped.begin(), found.skipped.end());
     workloads = workloads.subspan(count);
   }
 }
@@ -183,10 +227,6 @@ bool Failed(const Row& row) {
 }
 
 Result<void> Write(const BenchOptions& options, const bench::Report& report) {
-  if (options.json == "-") format::PrintJson(bench::ToJson(report));
-  if (!options.json.empty() && options.json != "-") {
-    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(options.json, bench::ToJson(report)));
-  }
   if (options.svg.empty()) return {};
   return format::WriteFileAtomically(options.svg, bench::ToSvg(report));
 }
@@ -216,14 +256,20 @@ int Bench(const BenchOptions& options) {
   if (!options.unchecked) report.options.reference = reference->get();
   report.machine =
       bench::MeasureMachine(Threads(options), std::min(kFigureSeconds, 3 * options.seconds));
-  const bool print = options.json != "-";
-  if (print) {
+  if (options.SaysText()) {
     format::Print("{}\n{}", conformance::Summary(report.provenance), bench::ToText(report.machine));
   }
-  RaceAll(*workloads, *contenders, print, report);
+  report.options.stopped = [] { return interrupted != 0; };
+  KeepResultsOnInterrupt();
+  RaceAll(*workloads, *contenders, options, report);
   const auto written = Write(options, report);
   if (!written.has_value()) return Fail(written.error());
-  return std::ranges::any_of(report.results.rows, Failed) ? kFailed : kDone;
+  const bool failed = std::ranges::any_of(report.results.rows, Failed);
+  return Finish(options,
+                report.interrupted ? kInterrupted
+                : failed           ? kFailed
+                                   : kDone,
+                [&] { return bench::ToJson(report); });
 }
 
 }  // namespace qtx::cli

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "commands.h"
 #include "float_executor.h"
 #include "json.h"
 #include "model_cache.h"
+#include "output_kind.h"
 #include "progress.h"
 #include "qtx/calibrate/samples.h"
 #include "qtx/conformance/suite.h"
@@ -21,41 +21,6 @@
 
 namespace qtx::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// Samples done of those planned, per second, and the time that is left at this rate.
-class SampleProgress {
- public:
-  SampleProgress() : line_([this] { return Text(); }) {}
-  void Set(const calibrate::Progress& progress) {
-    const std::scoped_lock lock(mutex_);
-    progress_ = progress;
-  }
-
- private:
-  std::string Text() {
-    const std::scoped_lock lock(mutex_);
-    if (progress_.planned == 0) return "opening the model";
-    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    const auto fresh = static_cast<double>(progress_.done - progress_.resumed);
-    const double rate = fresh / std::max(seconds, 1e-3);
-    const auto left = static_cast<double>(progress_.planned - progress_.done);
-    return fmt::format("{}/{}  {} skipped  {:.1f}/s  {} left", progress_.done, progress_.planned,
-                       progress_.skipped, rate, rate > 0 ? Duration(left / rate) : "?");
-  }
-  static std::string Duration(double seconds) {
-    const auto whole = static_cast<std::int64_t>(seconds);
-    if (whole < 60) return fmt::format("{} s", whole);
-    if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-    return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
-  }
-
-  std::mutex mutex_;
-  calibrate::Progress progress_;
-  Clock::time_point start_ = Clock::now();
-  ProgressLine line_;
-};
 
 std::map<std::string, std::int64_t> ByReason(const calibrate::Calibration& done) {
   std::map<std::string, std::int64_t> counts;
@@ -72,26 +37,30 @@ std::int64_t CountStatistics(const format::Model& model) {
   return count;
 }
 
-void ReportText(const calibrate::Calibration& done, const std::string& output) {
+void ReportSkipped(const calibrate::Calibration& done) {
   for (const auto& sample : done.skipped) {
     format::Print(stderr, "{}: skipped, {}: {}\n", sample.name, sample.reason,
                   format::Printable(sample.message, format::kMaxMessage));
   }
-  format::Print("{}: {} values, {} samples, {} skipped", output, CountStatistics(done.model),
+}
+
+void ReportText(const calibrate::Calibration& done, const std::string& output) {
+  std::FILE* out = TextStream(output);
+  format::Print(out, "{}: {} values, {} samples, {} skipped", output, CountStatistics(done.model),
                 done.progress.planned - done.progress.skipped, done.skipped.size());
   const auto reasons = ByReason(done);
   std::vector<std::string> parts;
   for (const auto& [reason, count] : reasons) parts.push_back(fmt::format("{} {}", count, reason));
-  if (!parts.empty()) format::Print(" ({})", format::Joined(parts));
-  format::Print("\n");
+  if (!parts.empty()) format::Print(out, " ({})", format::Joined(parts));
+  format::Print(out, "\n");
   std::map<std::string, std::int64_t> types;
   for (const auto& value : done.left_out) ++types[value.why];
   for (const auto& [type, count] : types) {
-    format::Print("  {} values of type {} have no statistics\n", count, type);
+    format::Print(out, "  {} values of type {} have no statistics\n", count, type);
   }
 }
 
-void ReportJson(const calibrate::Calibration& done, const std::string& output) {
+std::string ToJson(const calibrate::Calibration& done, const std::string& output) {
   Json json("calibrate");
   json.BeginObject();
   json.Field("output", output);
@@ -116,7 +85,7 @@ void ReportJson(const calibrate::Calibration& done, const std::string& output) {
     json.EndObject();
   });
   json.EndObject();
-  format::PrintJson(json.Text());
+  return json.Text();
 }
 
 Result<calibrate::Options> LibraryOptions(const CalibrateOptions& options) {
@@ -142,7 +111,20 @@ Result<calibrate::Options> LibraryOptions(const CalibrateOptions& options) {
   return library;
 }
 
+// The calibrated model may replace the model. ReadJournal refuses a journal that is another file.
+Result<void> CheckFiles(const CalibrateOptions& options) {
+  std::vector<OptionFile> inputs = {{"--preprocess", options.preprocess}};
+  for (const std::string& data : options.data) inputs.push_back({"--data", data});
+  QTX_RETURN_IF_ERROR(KindToWrite(options.output, "qtx"));
+  const OptionFile json{"--json", options.json};
+  QTX_RETURN_IF_ERROR(
+      CheckDistinct({{"--output", options.output}, {"--resume", options.resume}, json}, inputs));
+  for (const std::string& model : options.inputs) inputs.push_back({"the model", model});
+  return CheckOutputs({json}, inputs);
+}
+
 int Merge(const CalibrateOptions& options) {
+  if (const auto files = CheckFiles(options); !files.has_value()) return Fail(files.error());
   std::vector<format::Model> models;
   for (const std::string& path : options.inputs) {
     auto model = LoadModel(path);
@@ -167,26 +149,20 @@ int Merge(const CalibrateOptions& options) {
   if (const auto saved = merged->model.Save(options.output); !saved.has_value()) {
     return Fail(saved.error());
   }
-  if (options.json) {
+  const std::int64_t values = CountStatistics(merged->model);
+  if (options.SaysText()) {
+    format::Print(TextStream(options.output), "{}: {} values from {} files\n", options.output,
+                  values, models.size());
+  }
+  return Finish(options, kDone, [&] {
     Json json("calibrate_merge");
     json.BeginObject();
     json.Field("output", options.output);
-    json.Field("values", CountStatistics(merged->model));
+    json.Field("values", values);
     json.Array("missing", merged->missing);
     json.EndObject();
-    format::PrintJson(json.Text());
-  } else {
-    format::Print("{}: {} values from {} files\n", options.output, CountStatistics(merged->model),
-                  models.size());
-  }
-  return kDone;
-}
-
-// The calibrated model may replace the model. ReadJournal refuses a journal that is another file.
-Result<void> CheckFiles(const CalibrateOptions& options) {
-  std::vector<OptionFile> inputs = {{"--preprocess", options.preprocess}};
-  for (const std::string& data : options.data) inputs.push_back({"--data", data});
-  return CheckDistinct({{"--output", options.output}, {"--resume", options.resume}}, inputs);
+    return json.Text();
+  });
 }
 
 int Measure(const CalibrateOptions& options) {
@@ -207,8 +183,11 @@ int Measure(const CalibrateOptions& options) {
   library->executor = execution->name();
   Result<calibrate::Calibration> done = calibrate::Calibration();
   {
-    SampleProgress progress;
-    library->progress = [&progress](const calibrate::Progress& now) { progress.Set(now); };
+    WorkProgress progress(options.quiet, "opening the model");
+    library->progress = [&progress](const calibrate::Progress& now) {
+      progress.Set(static_cast<std::size_t>(now.done), static_cast<std::size_t>(now.planned),
+                   fmt::format("{} skipped", now.skipped));
+    };
     done = calibrate::Calibrate(*model, **samples, execution->make(), *library);
   }
   execution = Error{};  // its memory is needed to save the model
@@ -216,8 +195,9 @@ int Measure(const CalibrateOptions& options) {
   if (const auto saved = done->model.Save(options.output); !saved.has_value()) {
     return Fail(saved.error());
   }
-  options.json ? ReportJson(*done, options.output) : ReportText(*done, options.output);
-  return kDone;
+  if (options.json != "-") ReportSkipped(*done);
+  if (options.SaysText()) ReportText(*done, options.output);
+  return Finish(options, kDone, [&] { return ToJson(*done, options.output); });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "json.h"
 #include "model_cache.h"
 #include "qtx/format/print.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 namespace {
@@ -32,6 +33,10 @@ Result<std::vector<format::Finding>> FindingsOf(const std::string& file,
 }  // namespace
 
 int Check(const CheckOptions& options) {
+  std::vector<OptionFile> models;
+  for (const std::string& file : options.files) models.push_back({"the model", file});
+  const auto outputs = CheckOutputs({{"--json", options.json}}, models);
+  if (!outputs.has_value()) return Fail(outputs.error());
   int status = kDone;
   Json json("check");
   json.BeginObject();
@@ -47,16 +52,15 @@ int Check(const CheckOptions& options) {
     if (!findings.empty() && status == kDone) status = kFailed;
     for (const auto& finding : findings) {
       WriteFinding(file, finding, json);
-      if (options.json) continue;
+      if (options.json == "-") continue;
       format::Print(stderr, "{}: {} [{}]\n", format::Printable(finding.where, format::kMaxMessage),
                     format::Printable(finding.message, format::kMaxMessage), finding.rule);
     }
-    if (findings.empty() && !options.json) format::Print("{}: conforms\n", file);
+    if (findings.empty() && options.SaysText()) format::Print("{}: conforms\n", file);
   }
   json.EndArray();
   json.EndObject();
-  if (options.json) format::PrintJson(json.Text());
-  return status;
+  return Finish(options, status, [&json] { return json.Text(); });
 }
 
 }  // namespace qtx::cli

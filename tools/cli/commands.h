@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@ inline constexpr int kFailed = 1;    // a check or a case failed
 inline constexpr int kUsage = 2;     // the command line is wrong
 inline constexpr int kBadInput = 3;  // a file the user gave is missing, malformed or unsupported
 inline constexpr int kInternal = 4;  // an output, the system, a backend or this program has failed
+inline constexpr int kInterrupted = 130;  // SIGINT, after which results were kept
 
 /// Prints `where: message` on one line of stderr and returns the status that the code stands for.
 int Fail(const Error& error);
@@ -31,22 +34,33 @@ Error OfRequest(const std::string& backend, const std::string& model, Error erro
 /// Memory has run out for what `file` describes.
 Error OutOfMemory(const std::string& file);
 
-struct CheckOptions {
+/// The options of every command that tells a result.
+struct Reporting {
+  std::string json;    // file of the result as JSON; "-": stdout, in place of text; empty: none
+  bool quiet = false;  // no text on stdout, no progress
+  bool SaysText() const { return !quiet && json != "-"; }
+};
+
+/// Where a command whose result goes to `output` says its text: stderr if that is stdout ("-").
+inline std::FILE* TextStream(const std::string& output) { return output == "-" ? stderr : stdout; }
+
+/// Writes the document that --json asks for, and returns `status`; that of Fail where it cannot.
+int Finish(const Reporting& options, int status, const std::function<std::string()>& document);
+
+struct CheckOptions : Reporting {
   std::vector<std::string> files;
   std::vector<std::string> features;  // features of proposals to turn on
-  bool json = false;
 };
 int Check(const CheckOptions& options);
 
-struct InspectOptions {
+struct InspectOptions : Reporting {
   std::string file;
   std::string html;       // file of the page; empty: none
   bool findings = false;  // also report findings, for which weights are read
-  bool json = false;
 };
 int Inspect(const InspectOptions& options);
 
-struct ConvertOptions {
+struct ConvertOptions : Reporting {
   std::vector<std::string> inputs;
   std::vector<std::string> with;   // further files that belong to the input
   std::string output;              // a folder, for several inputs
@@ -59,18 +73,17 @@ struct ConvertOptions {
   std::string restore;  // likewise, with what this older file of it has; empty: no such
   std::int64_t opset = 0;
   std::string subgraph;  // of a TFLite file; empty: the first
-  bool json = false;
+  bool ledger = false;   // print every entry, no summary
 };
 int Convert(const ConvertOptions& options);
 
-struct DiffOptions {
+struct DiffOptions : Reporting {
   std::string a, b;
-  bool json = false;
 };
 /// kFailed when they differ.
 int Diff(const DiffOptions& options);
 
-struct RunOptions {
+struct RunOptions : Reporting {
   std::string model;
   std::vector<std::string> inputs;  // NAME=FILE, or FILE for a single input
   std::string output_dir = ".";
@@ -81,11 +94,10 @@ struct RunOptions {
   std::int64_t frame_limit_mib = conformance::kFrameBytes >> 20;
   std::vector<std::string> features;  // as of CheckOptions; reference only
   bool counters = false;              // of the reference, on stderr
-  bool json = false;
 };
 int Run(const RunOptions& options);
 
-struct CalibrateOptions {
+struct CalibrateOptions : Reporting {
   std::vector<std::string> inputs;  // the model; with `merge` calibrated ones
   bool merge = false;
   std::string output;
@@ -100,11 +112,10 @@ struct CalibrateOptions {
   std::string on_error = "stop";
   std::string resume;  // journal
   double journal_seconds = 5;
-  bool json = false;
 };
 int Calibrate(const CalibrateOptions& options);
 
-struct QuantizeOptions {
+struct QuantizeOptions : Reporting {
   std::string model;
   std::string from;  // a kind of convert.h; empty: detected
   std::vector<std::string> with;
@@ -118,12 +129,12 @@ struct QuantizeOptions {
   std::vector<std::string> data;  // folders and files
   std::vector<std::string> shapes;
   std::string preprocess;
-  std::string report;  // path; empty: none
-  bool json = false;
+  std::string report;   // path; empty: none
+  bool ledger = false;  // print every entry, no summary
 };
 int Quantize(const QuantizeOptions& options);
 
-struct ValidateOptions {
+struct ValidateOptions : Reporting {
   std::vector<std::string> backends;  // empty: every available one
   std::string suite;                  // empty: the suite QTX comes with
   std::vector<std::string> filters;   // empty: every case
@@ -136,7 +147,7 @@ struct ValidateOptions {
   std::int64_t frame_limit_mib = conformance::kFrameBytes >> 20;
   bool isolate = false;
   std::vector<std::string> features;  // as of CheckOptions: what cases are held to
-  std::string json, junit, html, expected_failures, resume;
+  std::string junit, html, expected_failures, resume;
   bool strict_expectations = false;
   double min_coverage = 0;  // percent
   bool coverage = false;    // runs nothing: lists what has no case
@@ -151,26 +162,23 @@ struct ServeOptions {
 };
 int Serve(const ServeOptions& options);
 
-struct MergeOptions {
+struct MergeOptions : Reporting {
   std::vector<std::string> reports;
-  std::string output, junit, html;
-  bool json = false;
+  std::string junit, html;
 };
 int ReportMerge(const MergeOptions& options);
 
-struct IdentifyOptions {
+struct IdentifyOptions : Reporting {
   std::string backend;
   std::string suite;            // empty: the suite QTX comes with
   double timeout_seconds = 60;  // of a request
-  bool json = false;
 };
 /// kFailed if an operator matches no named arithmetic.
 int Identify(const IdentifyOptions& options);
 
-struct PowerOptions {
-  std::string suite;         // empty: the suite QTX comes with
-  std::string filter = "*";  // of faults
-  std::string json;
+struct PowerOptions : Reporting {
+  std::string suite;             // empty: the suite QTX comes with
+  std::string filter = "*";      // of faults
   std::string onnx_node_tests;   // ONNX's data/node; empty: where Debian puts it, if it is there
   int jobs = 0;                  // 0: as many as cores
   bool mutants = false;          // instead of faults; `filter` is then of their files
@@ -181,7 +189,7 @@ struct PowerOptions {
 int Power(const PowerOptions& options);
 int PowerOfMutants(const PowerOptions& options);
 
-struct ShrinkOptions {
+struct ShrinkOptions : Reporting {
   std::string backend;
   std::string arithmetic;           // empty: the backend's first
   std::string case_id;              // a case of the suite,
@@ -191,11 +199,10 @@ struct ShrinkOptions {
   std::string output;
   std::int64_t max_runs = 5000;
   double timeout_seconds = 10;  // of a request
-  bool json = false;
 };
 int Shrink(const ShrinkOptions& options);
 
-struct FuzzOptions {
+struct FuzzOptions : Reporting {
   std::string backend;
   std::string arithmetic;  // empty: the backend's first
   double minutes = 0;      // either this
@@ -207,11 +214,10 @@ struct FuzzOptions {
   std::string shard;            // "I/N"; empty: by the environment
   std::string resume;           // a journal; empty: none
   double timeout_seconds = 10;  // of a request
-  bool json = false;
 };
 int Fuzz(const FuzzOptions& options);
 
-struct BenchOptions {
+struct BenchOptions : Reporting {
   std::vector<std::string> backends;  // empty: every one that is built in
   std::vector<std::string> filters;   // empty: every workload
   std::vector<std::string> types;     // empty: all
@@ -223,17 +229,17 @@ struct BenchOptions {
   double timeout_seconds = 20;  // of a request
   bool unchecked = false;       // results are not compared with the reference's
   bool list = false;            // measures nothing: lists the workloads
-  std::string json, svg;
+  std::string svg;
 };
 /// kFailed when a backend that claims `exact` is not exact or does not answer.
 int Bench(const BenchOptions& options);
 
-struct ReviewOptions {
+struct ReviewOptions : Reporting {
   std::string proposal;               // NNNN, or its folder
   std::string models;                 // a folder; empty: none
   std::vector<std::string> backends;  // empty: every available one
   std::string suite;                  // empty: the suite QTX comes with
-  std::string json, html;
+  std::string html;
   int jobs = 0;               // 0: as many as cores
   double model_seconds = 20;  // of each model under each feature set
   bool all = false;           // of an overlay: every case it can change
@@ -242,9 +248,8 @@ struct ReviewOptions {
 /// kFailed when an example has another result than it states, or a claim a counterexample.
 int Review(const ReviewOptions& options);
 
-struct SpecRunOptions {
-  std::string path;  // a file or folder of the spec; empty: all of it
-  std::string json;
+struct SpecRunOptions : Reporting {
+  std::string path;                   // a file or folder of the spec; empty: all of it
   std::vector<std::string> features;  // of proposals, on
   bool all = false;                   // the text's answers to the suite, by the backend `text`
   bool write = false;
@@ -255,10 +260,9 @@ struct SpecRunOptions {
 int SpecRunAll(const SpecRunOptions& options);
 int SpecRun(const SpecRunOptions& options);
 
-struct SpecCoverageOptions {
+struct SpecCoverageOptions : Reporting {
   std::string folder;  // of the spec; empty: the one of this program
   std::string suite;   // likewise
-  std::string json;
 };
 /// kFailed when a clause has no case or a reference dangles.
 int SpecCoverage(const SpecCoverageOptions& options);
@@ -277,6 +281,7 @@ struct SchemaOptions {
 int Schema(const SchemaOptions& options);
 
 struct SpecHtmlOptions {
+  bool quiet = false;
   std::string output;                // a folder
   std::string spec;                  // the text's folder; empty: the spec QTX comes with
   std::vector<std::string> reports;  // of `validate --json`; empty: the suite is run

@@ -10,10 +10,13 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "commands.h"
 #include "ledger.h"
+#include "output_kind.h"
 #include "progress.h"
 #include "qtx/format/inference.h"
 #include "qtx/format/print.h"
@@ -72,33 +75,6 @@ Result<void> AddUnmodelled(const format::Model& model, std::vector<LedgerEntry>&
   return {};
 }
 
-bool IsFolder(const std::string& output) {
-  std::error_code code;
-  return output.ends_with('/') || fs::is_directory(output, code);
-}
-
-// The kind of --to, else the kind of the output's extension. Refuses the extension of another kind.
-Result<const convert::Kind*> KindToWrite(const ConvertOptions& options) {
-  const convert::Kind* kind =
-      convert::FindKind(options.to.empty() ? std::string_view("qtx") : options.to);
-  if (IsFolder(options.output)) return kind;
-  const std::string extension = fs::path(options.output).extension().string();
-  std::vector<const convert::Kind*> others;
-  std::string names;
-  for (const convert::Kind& other : convert::Kinds()) {
-    if (other.write == nullptr || other.extension != extension) continue;
-    others.push_back(&other);
-    names += (names.empty() ? "" : ", ") + std::string(other.name);
-  }
-  if (others.empty() || kind->extension == extension) return kind;
-  if (options.to.empty() && others.size() == 1) return others[0];
-  return Error{ErrorCode::kUsage, "--output",
-               "found '" + options.output + "', a name for " + names + ", expected " +
-                   (options.to.empty() ? "--to with one of these"
-                                       : std::string(kind->extension) + ", which is of " +
-                                             std::string(kind->name))};
-}
-
 // Every value that `after` declares more of than `before`.
 std::vector<LedgerEntry> Gained(const format::Model& before, const format::Model& after) {
   std::map<std::string, const format::ValueInfo*> old;
@@ -151,30 +127,66 @@ Result<Export> Infer(const std::string& input) {
   return inferred;
 }
 
-Result<Export> Perform(const ConvertOptions& options, const std::string& input) {
-  if (options.infer) return Infer(input);
-  if (!options.restore.empty()) return Restore(input, options.restore);
+Result<Export> Attempt(const ConvertOptions& options, const convert::Source& source) {
   const convert::Options how{.allow = options.allow,
                              .opset = options.opset,
                              .subgraph = options.subgraph,
                              .unchanged = options.eight_bits.empty() && !options.integer_only};
-  QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(input, options.with));
   const convert::Kind* from = convert::FindKind(options.from);
   if (from == nullptr) {
     QTX_ASSIGN_OR_RETURN(from, convert::KindOf(source));
   }
   QTX_ASSIGN_OR_RETURN(convert::Conversion conversion, convert::Read(source, *from, how));
   const auto changed = Change(options, how, conversion);
-  if (!changed.has_value()) return At(input, changed.error());
+  if (!changed.has_value()) return At(source.path, changed.error());
   if (from->name == "tflite" || options.to == "tflite") {
     QTX_RETURN_IF_ERROR(AddUnmodelled(conversion.model, conversion.ledger));
   }
   auto written = convert::Write(conversion.model, *convert::FindKind(options.to), how);
   if (!written.has_value())
-    return At(input, convert::BlameSource(source, std::move(written).error()));
+    return At(source.path, convert::BlameSource(source, std::move(written).error()));
   std::ranges::move(written->ledger, std::back_inserter(conversion.ledger));
   written->ledger = std::move(conversion.ledger);
   return written;
+}
+
+// The loss that stands in the way of a conversion; nullptr: another error.
+const convert::Loss* LossOf(const Error& error) {
+  const auto losses = convert::Losses();
+  const auto found = std::ranges::find_if(losses, [&error](const convert::Loss& loss) {
+    return error.message.ends_with("; --allow " + std::string(loss.name) + " goes without");
+  });
+  return found == losses.end() ? nullptr : &*found;
+}
+
+// Where losses stand in the way, the error names the first of each kind, so that the next try
+// succeeds.
+Result<Export> Perform(const ConvertOptions& options, const std::string& input) {
+  if (options.infer) return Infer(input);
+  if (!options.restore.empty()) return Restore(input, options.restore);
+  QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(input, options.with));
+  ConvertOptions without = options;
+  std::optional<Error> told;
+  std::string allow;
+  while (true) {
+    auto result = Attempt(without, source);
+    const convert::Loss* loss = result.has_value() ? nullptr : LossOf(result.error());
+    if (loss == nullptr && result.has_value() && told) break;
+    if (loss == nullptr) return result;  // nothing was lost, or no loss to allow would help
+    const std::string option = "; --allow " + std::string(loss->name) + " goes without";
+    Error& error = result.error();
+    error.message.resize(error.message.size() - option.size());
+    if (told) {
+      const std::size_t place = error.where.starts_with(input + ": ") ? input.size() + 2 : 0;
+      told->message += "; " + error.where.substr(place) + ": " + error.message;
+    } else {
+      told = std::move(error);
+    }
+    allow += " --allow " + std::string(loss->name);
+    without.allow.emplace_back(loss->name);
+  }
+  told->message += ";" + allow + " goes without";
+  return *std::move(told);
 }
 
 Result<void> Save(const Export& result, const ConvertOptions& options, const std::string& path,
@@ -223,14 +235,16 @@ std::string ProgressText(const Written& written, std::chrono::steady_clock::time
   if (written.total == 0) return fmt::format("reading, {:.0f} s", seconds);
   const double total = static_cast<double>(written.total) / 1e9;
   const int filled = static_cast<int>(20 * std::min(1.0, done / std::max(total, 1e-9)));
-  return fmt::format("[{:=<{}}{: <{}}] {:.1f} of {:.1f} GB, {:.1f} GB/s", "", filled, "",
-                     20 - filled, done, total, done / std::max(seconds, 1e-3));
+  const double rate = done / std::max(seconds, 1e-3);
+  return fmt::format("[{:=<{}}{: <{}}] {:.1f} of {:.1f} GB, {:.1f} GB/s, {} left", "", filled, "",
+                     20 - filled, done, total, rate,
+                     rate > 0 ? Duration((total - done) / rate) : "?");
 }
 
 void RunAll(const ConvertOptions& options, std::vector<Job>& jobs) {
   Written written;
   const auto start = std::chrono::steady_clock::now();
-  const ProgressLine line([&] { return ProgressText(written, start); }, 1s);
+  const ProgressLine line([&] { return ProgressText(written, start); }, options.quiet, 1s);
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < jobs.size(); i = next++) {
@@ -271,6 +285,9 @@ Result<std::vector<Job>> Plan(const ConvertOptions& options) {
     for (const std::string& file : options.with) with.push_back({"--with", file});
     if (!options.restore.empty()) with.push_back({"--restore", options.restore});
     QTX_RETURN_IF_ERROR(CheckDistinct({{"--output", job.output}}, with));
+    with.push_back({"a model", input});
+    QTX_RETURN_IF_ERROR(CheckOutputs({{"--json", options.json}}, with));
+    QTX_RETURN_IF_ERROR(CheckDistinct({{"--output", job.output}, {"--json", options.json}}));
     jobs.push_back(std::move(job));
   }
   return jobs;
@@ -278,7 +295,7 @@ Result<std::vector<Job>> Plan(const ConvertOptions& options) {
 
 // {"ledger": [...]} of one file, {"files": [{"input", "output", "ledger", "error"?}, ...]} of
 // several.
-void PrintLedgersJson(const std::vector<Job>& jobs) {
+std::string ToJson(const std::vector<Job>& jobs) {
   Json json("convert");
   json.BeginObject();
   if (jobs.size() == 1) {
@@ -294,13 +311,13 @@ void PrintLedgersJson(const std::vector<Job>& jobs) {
     });
   }
   json.EndObject();
-  format::PrintJson(jobs[0].output == "-" ? stderr : stdout, json.Text());
+  return json.Text();
 }
 
 }  // namespace
 
 int Convert(const ConvertOptions& given) {
-  const auto kind = KindToWrite(given);
+  const auto kind = KindToWrite(given.output, given.infer ? "qtx" : given.to);
   if (!kind.has_value()) return Fail(kind.error());
   ConvertOptions options = given;
   options.to = (*kind)->name;
@@ -311,13 +328,13 @@ int Convert(const ConvertOptions& given) {
   for (const Job& job : *jobs) {
     if (job.error) {
       status = std::max(status, Fail(*job.error));
-    } else if (!options.json) {
-      PrintLedger(job.ledger, job.input, job.output, job.size);
+    } else if (options.SaysText()) {
+      PrintLedger(job.ledger, options.ledger, job.input, job.output, job.size);
     }
   }
-  if (options.json && std::ranges::any_of(*jobs, [](const Job& job) { return !job.error; }))
-    PrintLedgersJson(*jobs);
-  return status;
+  const bool all_failed =
+      std::ranges::all_of(*jobs, [](const Job& job) { return job.error.has_value(); });
+  return all_failed ? status : Finish(options, status, [&jobs] { return ToJson(*jobs); });
 }
 
 }  // namespace qtx::cli

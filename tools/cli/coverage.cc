@@ -81,18 +81,12 @@ std::string ToJson(const Coverage& coverage) {
 }  // namespace
 
 int ValidateCoverage(const ValidateOptions& options) {
+  const auto outputs = CheckOutputs({{"--json", options.json}}, {{"--suite", options.suite}});
+  if (!outputs.has_value()) return Fail(outputs.error());
   const auto coverage = Measure(options.suite.empty() ? SuiteFolder() : options.suite);
   if (!coverage.has_value()) return Fail(coverage.error());
-  if (options.json == "-") {
-    format::PrintJson(ToJson(*coverage));
-  } else {
-    Print(*coverage);
-    if (!options.json.empty()) {
-      const auto written = format::WriteFileAtomically(options.json, ToJson(*coverage));
-      if (!written.has_value()) return Fail(written.error());
-    }
-  }
-  return coverage->complete() ? kDone : kFailed;
+  if (options.SaysText()) Print(*coverage);
+  return Finish(options, coverage->complete() ? kDone : kFailed, [&] { return ToJson(*coverage); });
 }
 
 }  // namespace qtx::cli

@@ -5,6 +5,7 @@
 #include "json.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/print.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 namespace {
@@ -32,7 +33,7 @@ Result<std::vector<Difference>> Compare(const DiffOptions& options) {
   return convert::Diff(model_a, model_b);
 }
 
-void PrintJson(const std::vector<Difference>& differences) {
+std::string ToJson(const std::vector<Difference>& differences) {
   Json json("diff");
   json.BeginObject();
   json.Array("differences", differences, [&json](const Difference& difference) {
@@ -44,23 +45,25 @@ void PrintJson(const std::vector<Difference>& differences) {
     json.EndObject();
   });
   json.EndObject();
-  format::PrintJson(json.Text());
+  return json.Text();
 }
 
 }  // namespace
 
 int Diff(const DiffOptions& options) {
+  const auto outputs =
+      CheckOutputs({{"--json", options.json}}, {{"a model", options.a}, {"a model", options.b}});
+  if (!outputs.has_value()) return Fail(outputs.error());
   const auto differences = Compare(options);
   if (!differences.has_value()) return Fail(differences.error());
-  if (options.json) {
-    PrintJson(*differences);
-  } else {
+  if (options.SaysText()) {
     for (const Difference& difference : *differences)
       format::Print("{} {}: {} | {}\n", difference.place, difference.field, difference.a,
                     difference.b);
     format::Print("{} differences\n", differences->size());
   }
-  return differences->empty() ? kDone : kFailed;
+  return Finish(options, differences->empty() ? kDone : kFailed,
+                [&] { return ToJson(*differences); });
 }
 
 }  // namespace qtx::cli

@@ -2,13 +2,16 @@
 #include "qtx/conformance/fuzz.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <utility>
 
 #include "backends.h"
 #include "commands.h"
 #include "fuzz_report.h"
+#include "progress.h"
 #include "provenance.h"
 #include "qtx/format/print.h"
 #include "report_files.h"
@@ -30,10 +33,30 @@ conformance::FuzzOptions Settings(const FuzzOptions& options) {
     fuzz.first = options.only;
     fuzz.count = 1;
   }
-  if (isatty(STDERR_FILENO) != 0) {
-    fuzz.progress = [](std::int64_t number) { format::Print(stderr, "\r\x1b[Kmodel {}", number); };
-  }
   return fuzz;
+}
+
+// With progress, which is gone when this returns.
+Result<conformance::FuzzReport> Fuzzed(const conformance::BackendSource& source,
+                                       conformance::FuzzOptions settings, bool quiet) {
+  using Clock = std::chrono::steady_clock;
+  std::atomic<std::int64_t> model = 0;
+  settings.progress = [&model](std::int64_t number) { model = number; };
+  const auto start = Clock::now();
+  const ProgressLine line(
+      [&] {
+        const std::chrono::duration<double> spent = Clock::now() - start;
+        const std::int64_t last = settings.first + settings.count - 1;
+        const auto done = static_cast<double>(std::max<std::int64_t>(model - settings.first, 0));
+        const double left = settings.count == 0 ? std::max(0.0, (settings.time - spent).count())
+                                                : static_cast<double>(last + 1 - model) *
+                                                      spent.count() / std::max(done, 1.0);
+        const std::string of = settings.count == 0 ? "" : fmt::format(" of {}", last);
+        return fmt::format("model {}{}  {} left", model.load(), of,
+                           settings.count == 0 || done > 0 ? Duration(left) : "?");
+      },
+      quiet);
+  return conformance::Fuzz(source, settings);
 }
 
 // The folder of the `number`-th finding's reproducer; empty where none is written.
@@ -72,26 +95,22 @@ int Fuzz(const FuzzOptions& options) {
   // Made first, so that a long run does not fail at the end.
   const auto folder = format::OutputFolder::Make(options.output);
   if (!folder.has_value()) return Fail(folder.error());
-  const auto outputs =
-      CheckOutputs({{"--resume", options.resume}}, BackendFiles({options.backend}));
+  const auto outputs = CheckOutputs({{"--resume", options.resume}, {"--json", options.json}},
+                                    BackendFiles({options.backend}));
   if (!outputs.has_value()) return Fail(outputs.error());
   const auto shard = ChooseShard(options.shard);
   if (!shard.has_value()) return Fail(shard.error());
   auto settings = Settings(options);
   // A single model is that one wherever it is asked.
   if (options.only == 0) settings.shard = *shard;
-  auto report = conformance::Fuzz(*source, settings);
-  if (settings.progress) format::Print(stderr, "\r\x1b[K");
+  auto report = Fuzzed(*source, settings, options.quiet);
   if (!report.has_value()) return Fail(OfRequest(options.backend, "", report.error()));
   const FuzzResult result = ResultOf(*std::move(report), settings, options);
-  if (options.json) {
-    format::PrintJson(ToJson(result));
-  } else {
-    format::Print("{}", ToText(result));
-  }
+  if (options.SaysText()) format::Print("{}", ToText(result));
   const auto written = WriteFindings(result);
   if (!written.has_value()) return Fail(written.error());
-  return result.report.failures == 0 ? kDone : kFailed;
+  return Finish(options, result.report.failures == 0 ? kDone : kFailed,
+                [&] { return ToJson(result); });
 }
 
 }  // namespace qtx::cli

@@ -10,6 +10,7 @@
 #include "data_folders.h"
 #include "json.h"
 #include "model_cache.h"
+#include "progress.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/print.h"
@@ -114,9 +115,23 @@ std::string ToJson(const Identification& identification) {
   return json.Text();
 }
 
+// With progress, which is gone when this returns.
+Result<Identification> Identified(std::span<const conformance::Case> cases,
+                                  const conformance::BackendSource& source, bool quiet) {
+  WorkProgress progress(quiet, "computing the answers of all arithmetics");
+  return conformance::Identify(
+      cases, source, [&progress](std::size_t done, std::size_t all, const std::string& op) {
+        progress.Set(done, all, op);
+      });
+}
+
 }  // namespace
 
 int Identify(const IdentifyOptions& options) {
+  std::vector<OptionFile> inputs = BackendFiles({options.backend});
+  inputs.push_back({"--suite", options.suite});
+  const auto outputs = CheckOutputs({{"--json", options.json}}, inputs);
+  if (!outputs.has_value()) return Fail(outputs.error());
   const auto source =
       FindBackend(options.backend, {.process = {.timeout = TimeLimit(options.timeout_seconds)}});
   if (!source.has_value()) return Fail(source.error());
@@ -124,20 +139,17 @@ int Identify(const IdentifyOptions& options) {
   const auto suite = conformance::LoadSuite(options.suite.empty() ? SuiteFolder() : options.suite,
                                             models.Loader());
   if (!suite.has_value()) return Fail(suite.error());
-  const auto identification = conformance::Identify(suite->cases, *source);
+  const auto identification = Identified(suite->cases, *source, options.quiet);
   if (!identification.has_value()) {
     return Fail(OfRequest(options.backend, "", identification.error()));
   }
-  if (options.json) {
-    format::PrintJson(ToJson(*identification));
-  } else {
-    Print(*identification);
-  }
+  if (options.SaysText()) Print(*identification);
   const auto& operators = identification->operators;
   const bool answered = std::ranges::any_of(operators, &Identity::cases);
   const bool all = std::ranges::all_of(
       operators, [](const Identity& one) { return one.cases == 0 || !one.arithmetics.empty(); });
-  return all && answered ? kDone : kFailed;
+  return Finish(options, all && answered ? kDone : kFailed,
+                [&] { return ToJson(*identification); });
 }
 
 }  // namespace qtx::cli

@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "json.h"
+#include "model_cache.h"
 #include "qtx/format/file.h"
 #include "qtx/format/model.h"
 #include "qtx/format/print.h"
@@ -282,9 +283,10 @@ void PrintText(const format::Model& model, const std::string& file) {
 }  // namespace
 
 int Inspect(const InspectOptions& options) {
-  const auto distinct = CheckDistinct({{"--html", options.html}}, {{"the model", options.file}});
-  if (!distinct.has_value()) return Fail(distinct.error());
-  const auto loaded = format::Model::Load(options.file);
+  const auto outputs = CheckOutputs({{"--html", options.html}, {"--json", options.json}},
+                                    {{"the model", options.file}});
+  if (!outputs.has_value()) return Fail(outputs.error());
+  const auto loaded = LoadForm(options.file);
   if (!loaded.has_value()) return Fail(loaded.error());
   const auto model = inspect::Listing(*loaded);
   if (!model.has_value()) return Fail(At(options.file, model.error()));
@@ -300,15 +302,13 @@ int Inspect(const InspectOptions& options) {
     const auto written = format::WriteFileAtomically(options.html, *page);
     if (!written.has_value()) return Fail(written.error());
   }
-  if (options.json) {
-    format::PrintJson(ToJson(*model, findings));
-  } else if (options.html.empty() || options.findings) {
+  if (options.SaysText() && (options.html.empty() || options.findings)) {
     if (options.html.empty()) PrintText(*model, options.file);
     for (const inspect::Finding& finding : findings)
       format::Print("looks wrong: {}: {} [{}]\n", finding.value,
                     format::Printable(finding.message, format::kMaxMessage), finding.kind);
   }
-  return kDone;
+  return Finish(options, kDone, [&] { return ToJson(*model, findings); });
 }
 
 }  // namespace qtx::cli

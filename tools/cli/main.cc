@@ -44,6 +44,23 @@ CLI::Validator Between(double low, double high) {
                          "");
 }
 
+void AddQuiet(CLI::App* command, bool& quiet) {
+  command->add_flag("-q,--quiet", quiet,
+                    "No text on stdout and no progress: errors and warnings alone");
+}
+
+void AddReporting(CLI::App* command, const std::string& what, Reporting& options) {
+  command->add_option("--json", options.json, "The " + what + " as JSON to this file; - is stdout")
+      ->type_name("FILE|-");
+  AddQuiet(command, options.quiet);
+}
+
+template <typename Options>
+void AddLedger(CLI::App* command, Options& options) {
+  command->add_flag("--ledger", options.ledger, "Print every entry of the ledger, not a summary");
+  AddReporting(command, "ledger", options);
+}
+
 CLI::Option* AddFeature(CLI::App* command, std::vector<std::string>& features) {
   return command
       ->add_option("--feature", features,
@@ -55,17 +72,17 @@ CLI::Option* AddFeature(CLI::App* command, std::vector<std::string>& features) {
 
 void AddCheck(CLI::App& app, CheckOptions& options) {
   auto* command = app.add_subcommand("check", "Apply every rule of the spec to models");
-  command->add_option("files", options.files, "ONNX models")->required();
+  command->add_option("files", options.files, "Models of any kind")->required();
   AddFeature(command, options.features);
-  command->add_flag("--json", options.json, "Findings as JSON on stdout");
+  AddReporting(command, "findings", options);
 }
 
 void AddInspect(CLI::App& app, InspectOptions& options) {
   auto* command = app.add_subcommand("inspect", "Show values, types, parameters, statistics");
-  command->add_option("file", options.file, "An ONNX model")->required();
+  command->add_option("file", options.file, "A model of any kind")->required();
   command->add_option("--html", options.html, "Write a page with histograms, ranges and channels");
   command->add_flag("--findings", options.findings, "Report what looks wrong");
-  command->add_flag("--json", options.json, "The result as JSON on stdout");
+  AddReporting(command, "result", options);
 }
 
 // Names of the kinds that have `member`, a reader or a writer.
@@ -152,7 +169,7 @@ void AddConversions(CLI::App& app, ConvertOptions& convert, ConvertOptions& lowe
         ->add_option("-o,--output", options.output,
                      "Output file; a folder for several inputs; - is stdout")
         ->required();
-    command->add_flag("--json", options.json, "The ledger as JSON on stdout");
+    AddLedger(command, options);
     return command;
   };
   AddConvert(add("convert", "Convert a model to the extended form, or out of it", convert),
@@ -168,7 +185,7 @@ void AddDiff(CLI::App& app, DiffOptions& options) {
   auto* command = app.add_subcommand("diff", "List the differences between two models");
   command->add_option("a", options.a, "A model of any kind")->required();
   command->add_option("b", options.b, "Another")->required();
-  command->add_flag("--json", options.json, "The result as JSON on stdout");
+  AddReporting(command, "result", options);
 }
 
 void AddFrameLimit(CLI::App* command, std::int64_t& mib) {
@@ -189,10 +206,11 @@ void AddTimeout(CLI::App* command, double& seconds, const std::string& task = "r
 
 void AddRun(CLI::App& app, RunOptions& options) {
   auto* command = app.add_subcommand("run", "Run a model on a backend");
-  command->add_option("model", options.model, "A model in the extended form, or QDQ ONNX")
-      ->required();
-  command->add_option("--input", options.inputs,
-                      "NAME=FILE (.npy or .pb); a single input needs no NAME");
+  command->add_option("model", options.model, "A model of any kind")->required();
+  command->add_option(
+      "--input", options.inputs,
+      "NAME=FILE (.npy, .npz or .pb); a single input needs no NAME, nor does an .npz with "
+      "an array for each");
   command
       ->add_option("--output-dir", options.output_dir,
                    "Folder in which NAME.npy is written for each output")
@@ -209,8 +227,7 @@ void AddRun(CLI::App& app, RunOptions& options) {
   command->add_flag(
       "--counters", options.counters,
       "Print on stderr how many results were rounded, and how many by the exact fallback");
-  command->add_flag("--json", options.json,
-                    "Outputs, unmodelled nodes and counters as JSON on stdout");
+  AddReporting(command, "outputs, unmodelled nodes and counters", options);
 }
 
 void AddQuantize(CLI::App& app, QuantizeOptions& options) {
@@ -264,7 +281,7 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
                    "FILE.html or FILE.json: the error of each value against the float model, worst "
                    "first, which a table on stdout shows")
       ->needs(data);
-  command->add_flag("--json", options.json, "The ledger as JSON on stdout");
+  AddLedger(command, options);
 }
 
 void AddValidate(CLI::App& app, ValidateOptions& options) {
@@ -295,9 +312,7 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
   AddFeature(command, options.features)->excludes(resume);
   command->add_flag("--coverage", options.coverage,
                     "Run nothing: list the rules and operators without a case");
-  command->add_option("--json", options.json, "Report as JSON to this file (none or '-': stdout)")
-      ->expected(0, 1)
-      ->default_str("-");
+  AddReporting(command, "report", options);
   command->add_option("--junit", options.junit, "Report as JUnit XML to this file");
   command->add_option("--html", options.html, "Report as one offline HTML page to this file");
   command->add_option("--expected-failures", options.expected_failures,
@@ -347,7 +362,7 @@ void AddCalibrate(CLI::App& app, CalibrateOptions& options) {
                    "Interval at which the journal is written")
       ->check(Between(0, 86400.0))
       ->capture_default_str();
-  command->add_flag("--json", options.json, "Summary as JSON on stdout");
+  AddReporting(command, "summary", options);
 }
 
 void AddServe(CLI::App& app, ServeOptions& options) {
@@ -364,8 +379,7 @@ void AddReport(CLI::App& app, MergeOptions& options) {
   command->require_subcommand(1);
   auto* merge = command->add_subcommand("merge", "Merge the JSON reports of shards or devices");
   merge->add_option("reports", options.reports, "JSON reports of `qtx validate`")->required();
-  merge->add_option("-o,--output", options.output, "Merged report as JSON to this file");
-  merge->add_flag("--json", options.json, "Merged report as JSON on stdout");
+  AddReporting(merge, "merged report", options);
   merge->add_option("--junit", options.junit, "Merged report as JUnit XML to this file");
   merge->add_option("--html", options.html, "Merged report as one offline HTML page to this file");
 }
@@ -377,7 +391,7 @@ void AddIdentify(CLI::App& app, IdentifyOptions& options) {
       ->required();
   command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
   AddTimeout(command, options.timeout_seconds);
-  command->add_flag("--json", options.json, "Result as JSON on stdout");
+  AddReporting(command, "result", options);
 }
 
 void AddPower(CLI::App& app, PowerOptions& options) {
@@ -402,7 +416,7 @@ void AddPower(CLI::App& app, PowerOptions& options) {
                  "List every case that notices a mutant that level core misses")
       ->needs(mutants);
   command->add_option("--jobs", options.jobs, "Parallel jobs (default: cores)");
-  command->add_option("--json", options.json, "Report as JSON to this file ('-': stdout)");
+  AddReporting(command, "report", options);
 }
 
 void AddShrink(CLI::App& app, ShrinkOptions& options) {
@@ -415,14 +429,16 @@ void AddShrink(CLI::App& app, ShrinkOptions& options) {
   command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
   command->add_option("--model", options.model, "A model to shrink instead of a case, with --input")
       ->excludes(id);
-  command->add_option("--input", options.inputs,
-                      "NAME=FILE (.npy or .pb); a single input needs no NAME");
+  command->add_option(
+      "--input", options.inputs,
+      "NAME=FILE (.npy, .npz or .pb); a single input needs no NAME, nor does an .npz with "
+      "an array for each");
   command->add_option("-o,--output", options.output, "The folder to write")->required();
   command->add_option("--max-runs", options.max_runs, "Maximal number of runs of the backend")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   AddTimeout(command, options.timeout_seconds);
-  command->add_flag("--json", options.json, "Result as JSON on stdout");
+  AddReporting(command, "result", options);
 }
 
 void AddFuzz(CLI::App& app, FuzzOptions& options) {
@@ -450,7 +466,7 @@ void AddFuzz(CLI::App& app, FuzzOptions& options) {
   command->add_option("--resume", options.resume,
                       "Journal: keeps what was done and goes on after an interruption");
   AddTimeout(command, options.timeout_seconds);
-  command->add_flag("--json", options.json, "Result as JSON on stdout");
+  AddReporting(command, "result", options);
 }
 
 void AddBench(CLI::App& app, BenchOptions& options) {
@@ -481,7 +497,7 @@ void AddBench(CLI::App& app, BenchOptions& options) {
   command->add_flag("--unchecked", options.unchecked,
                     "Do not compare results with the reference's, which takes its time");
   command->add_flag("--list", options.list, "List the workloads and measure nothing");
-  command->add_option("--json", options.json, "Rows as JSON to this file ('-': stdout)");
+  AddReporting(command, "rows", options);
   command->add_option("--svg", options.svg, "Rooflines as SVG to this file");
 }
 
@@ -508,7 +524,7 @@ void AddReview(CLI::App& app, ReviewOptions& options) {
                    "Of an overlay, begin no case after these seconds, unless --all is given")
       ->check(Between(0.001, 86400.0))
       ->capture_default_str();
-  command->add_option("--json", options.json, "Review as JSON to this file ('-': stdout)");
+  AddReporting(command, "review", options);
   command->add_option("--html", options.html, "Review as one offline HTML page to this file");
 }
 
@@ -528,7 +544,7 @@ void AddSpecRun(CLI::App& spec, SpecRunOptions& options) {
       "run", "Run every example and formula; end at the first that differs from the reference");
   run->add_option("path", options.path,
                   "A Markdown or case file, or a folder of them (default: the whole spec)");
-  run->add_option("--json", options.json, "Write the results to this file (-: stdout)");
+  AddReporting(run, "results", options);
   auto* features = AddFeature(run, options.features);
   auto* all =
       run->add_flag("--all", options.all,
@@ -548,7 +564,7 @@ void AddSpecCoverage(CLI::App& spec, SpecCoverageOptions& options) {
       "coverage", "List clauses without a case, operators without a section and dangling links");
   coverage->add_option("folder", options.folder, "The spec (default: this program's own)");
   coverage->add_option("--suite", options.suite, "The folder of cases");
-  coverage->add_option("--json", options.json, "Write the lists to this file (-: stdout)");
+  AddReporting(coverage, "lists", options);
 }
 
 void AddSpecNew(CLI::App& spec, SpecNewOptions& options) {
@@ -574,6 +590,7 @@ void AddSpecHtml(CLI::App& spec, SpecHtmlOptions& options) {
   command->add_flag("--no-results", options.no_results, "Run nothing, and show no results")
       ->excludes(reports);
   command->add_option("--spec", options.spec, "Folder of the text (default: the spec of QTX)");
+  AddQuiet(command, options.quiet);
 }
 
 // The words after help are HelpOf's.
@@ -628,6 +645,14 @@ int OnFile(const std::string& file, int (*command)(const std::type_identity_t<Op
   }
 }
 
+// In the parser's words, but for --json, which took no file once.
+std::string WhatIsWrong(const CLI::Error& error) {
+  const std::string says = error.what();
+  if (says.starts_with("--json:") && says.ends_with(" missing"))
+    return "--json: found no file, expected one, or --json - for stdout";
+  return says;
+}
+
 int Main(int argc, char** argv) {
   // An error of a parse is the line of Fail; protobuf's own lines would come before it.
   google::protobuf::SetLogHandler(nullptr);
@@ -637,7 +662,7 @@ int Main(int argc, char** argv) {
   app.failure_message([](const CLI::App* program, const CLI::Error& error) {
     std::string name = program->get_name();
     for (const CLI::App* command : program->get_subcommands()) name += " " + command->get_name();
-    return format::Format("{}: {} (see {} --help)\n", name, error.what(), name).text();
+    return format::Format("{}: {} (see {} --help)\n", name, WhatIsWrong(error), name).text();
   });
   CheckOptions check;
   InspectOptions inspect;

@@ -11,8 +11,12 @@
 
 namespace qtx::cli {
 
-/// An ONNX model, all of whose external data is there.
-/// Errors: those of Model::Load and CheckExternalData, with the path in `where`.
+/// An ONNX model as it is, and of any other kind the extended form. External data may be missing.
+/// Errors: those of Model::Load and convert::Read, with the path in `where`; for a kind that is
+/// read with further files, they name the `qtx convert` that takes those.
+Result<format::Model> LoadForm(const std::string& path);
+
+/// LoadForm, with all external data there.  Errors: those of CheckExternalData, too.
 Result<format::Model> LoadModel(const std::string& path);
 
 /// The extended form of a TFLite file, of stock ONNX with Q/DQ nodes, or a model as it is.

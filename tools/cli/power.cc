@@ -13,6 +13,7 @@
 #include "data_folders.h"
 #include "faulty/faulty.h"
 #include "model_cache.h"
+#include "progress.h"
 #include "provenance.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/model.h"
@@ -48,11 +49,13 @@ Result<std::vector<FaultyBackend>> ChooseFaults(const std::string& filter) {
 }
 
 Result<PowerReport> Measure(const std::string& folder, std::span<const Case> cases,
-                            std::span<const FaultyBackend> faults, int jobs) {
+                            std::span<const FaultyBackend> faults, const PowerOptions& options) {
   QTX_ASSIGN_OR_RETURN(auto none, FindBackend("faulty:none"));
   const conformance::BackendSource correct[] = {conformance::ReferenceSource(), std::move(none)};
   conformance::RunOptions run;
-  run.jobs = jobs > 0 ? jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  run.jobs = options.jobs > 0 ? options.jobs
+                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const RunProgress progress(run, options.quiet);
   return conformance::MeasurePower(folder, cases, faults, correct, run);
 }
 
@@ -75,7 +78,7 @@ Result<PowerReport> MeasureSuite(const PowerOptions& options,
                        conformance::LoadSuite(folder, models.Loader()));
   std::vector<Case> cases = suite.cases;
   std::erase_if(cases, IsLarge);
-  return Measure(folder, cases, faults, options.jobs);
+  return Measure(folder, cases, faults, options);
 }
 
 // nullopt if the tests are neither named nor installed.
@@ -93,7 +96,7 @@ Result<std::optional<PowerReport>> MeasureOnnx(const PowerOptions& options,
   if (cases.empty()) {
     return Error{ErrorCode::kInvalid, folder, "found no test of a quantized operator"};
   }
-  QTX_ASSIGN_OR_RETURN(PowerReport report, Measure(folder, cases, faults, options.jobs));
+  QTX_ASSIGN_OR_RETURN(PowerReport report, Measure(folder, cases, faults, options));
   return std::optional<PowerReport>(std::move(report));
 }
 
@@ -121,18 +124,10 @@ int Power(const PowerOptions& options) {
   if (!report.has_value()) return Fail(report.error());
   const auto onnx = MeasureOnnx(options, *faults);
   if (!onnx.has_value()) return Fail(onnx.error());
-  const std::string json =
-      MakeDocument("power", conformance::ToJson(*report, *onnx ? &**onnx : nullptr));
-  if (options.json == "-") {
-    format::PrintJson(json);
-  } else {
-    Print(*report, *onnx);
-    if (!options.json.empty()) {
-      const auto written = format::WriteFileAtomically(options.json, json);
-      if (!written.has_value()) return Fail(written.error());
-    }
-  }
-  return conformance::HasPower(*report) ? kDone : kFailed;
+  if (options.SaysText()) Print(*report, *onnx);
+  return Finish(options, conformance::HasPower(*report) ? kDone : kFailed, [&] {
+    return MakeDocument("power", conformance::ToJson(*report, *onnx ? &**onnx : nullptr));
+  });
 }
 
 }  // namespace qtx::cli

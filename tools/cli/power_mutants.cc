@@ -82,17 +82,10 @@ Result<MutantReport> Measure(const PowerOptions& options) {
 int PowerOfMutants(const PowerOptions& options) {
   const auto report = Measure(options);
   if (!report.has_value()) return Fail(report.error());
-  const std::string json = MakeDocument("power_mutants", conformance::ToJson(*report));
-  if (options.json == "-") {
-    format::PrintJson(json);
-  } else {
+  if (options.SaysText())
     format::Print("{}\n{}", conformance::Summary(ThisProvenance()), conformance::ToText(*report));
-    if (!options.json.empty()) {
-      const auto written = format::WriteFileAtomically(options.json, json);
-      if (!written.has_value()) return Fail(written.error());
-    }
-  }
-  return conformance::HasPower(*report) ? kDone : kFailed;
+  return Finish(options, conformance::HasPower(*report) ? kDone : kFailed,
+                [&] { return MakeDocument("power_mutants", conformance::ToJson(*report)); });
 }
 
 }  // namespace qtx::cli

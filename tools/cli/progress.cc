@@ -24,9 +24,10 @@ std::size_t Columns() {
 
 }  // namespace
 
-ProgressLine::ProgressLine(std::function<std::string()> text, std::chrono::milliseconds delay)
+ProgressLine::ProgressLine(std::function<std::string()> text, bool quiet,
+                           std::chrono::milliseconds delay)
     : text_(std::move(text)), delay_(delay) {
-  if (isatty(STDERR_FILENO) == 0) return;
+  if (quiet || isatty(STDERR_FILENO) == 0) return;
   drawer_ = std::jthread([this](const std::stop_token& stop) { Draw(stop); });
 }
 
@@ -50,30 +51,60 @@ void ProgressLine::Draw(const std::stop_token& stop) {
   if (drawn) format::Print(stderr, "\r\x1b[K");
 }
 
-RunProgress::RunProgress(conformance::RunOptions& run) : line_([this] { return Text(); }) {
-  if (isatty(STDERR_FILENO) == 0) return;
+std::string Duration(double seconds) {
+  const auto whole = static_cast<std::int64_t>(seconds);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+WorkProgress::WorkProgress(bool quiet, std::string what)
+    : what_(std::move(what)), line_([this] { return Text(); }, quiet, 1s) {}
+
+void WorkProgress::Set(std::size_t done, std::size_t all, std::string now) {
+  const std::scoped_lock lock(mutex_);
+  if (all != all_ || done < done_) {
+    first_ = done;
+    start_ = Clock::now();
+  }
+  done_ = done;
+  all_ = all;
+  now_ = std::move(now);
+}
+
+std::string WorkProgress::Text() {
+  const std::scoped_lock lock(mutex_);
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  if (all_ == 0) return fmt::format("{}, {}", what_, Duration(seconds));
+  const double rate = static_cast<double>(done_ - first_) / std::max(seconds, 1e-3);
+  const double left = rate > 0 ? static_cast<double>(all_ - done_) / rate : 0;
+  return fmt::format("{}/{}  {:.1f}/s  {} left  {}", done_, all_, rate,
+                     rate > 0 ? Duration(left) : "?", now_);
+}
+
+RunProgress::RunProgress(conformance::RunOptions& run, bool quiet)
+    : work_(quiet, "starting the backends") {
   run.planned = [this](std::size_t cases) {
     const std::scoped_lock lock(mutex_);
     planned_ = cases;
-    start_ = Clock::now();
+    done_ = failed_ = 0;
+    Show();
   };
   run.started = [this](const std::string& id) {
     const std::scoped_lock lock(mutex_);
     current_ = id;
+    Show();
   };
   run.progress = [this](const conformance::CaseResult& result) {
     const std::scoped_lock lock(mutex_);
     ++done_;
     if (conformance::Fails(result.outcome)) ++failed_;
+    Show();
   };
 }
 
-std::string RunProgress::Text() {
-  const std::scoped_lock lock(mutex_);
-  if (planned_ == 0) return "starting the backends";
-  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  const double rate = static_cast<double>(done_) / std::max(seconds, 1e-3);
-  return fmt::format("{}/{}  {} failed  {:.0f}/s  {}", done_, planned_, failed_, rate, current_);
+void RunProgress::Show() {
+  work_.Set(done_, planned_, fmt::format("{} failed  {}", failed_, current_));
 }
 
 }  // namespace qtx::cli

@@ -9,6 +9,8 @@
 #include "commands.h"
 #include "float_executor.h"
 #include "ledger.h"
+#include "output_kind.h"
+#include "progress.h"
 #include "qtx/calibrate/calibrate.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
@@ -54,8 +56,12 @@ Result<convert::Conversion> ReadModel(const QuantizeOptions& options) {
 
 // Statistics per axis 1, as equalization and bias correction need.
 Result<format::Model> Measure(const format::Model& model, const calibrate::Samples& samples,
-                              const std::string& name) {
+                              const std::string& name, WorkProgress& progress) {
   calibrate::Options options;
+  options.progress = [&progress](const calibrate::Progress& now) {
+    progress.Set(static_cast<std::size_t>(now.done), static_cast<std::size_t>(now.planned),
+                 "measuring");
+  };
   options.model_name = name;
   options.statistics.axis = 1;
   options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -73,9 +79,32 @@ bool HasStatistics(const format::Model& model) {
          std::ranges::any_of(model.graph.outputs, has);
 }
 
+// What to say of values that are quantized already, and stay as they are; empty if there are none.
+// Errors: kInvalid where nothing else was left to quantize.
+Result<std::string> NoteOnQuantized(const format::Model& model, const Quantized& quantized,
+                                    const std::string& name) {
+  const auto is_quantized = [](const format::ValueInfo& value) {
+    return value.type && format::IsQuantized(value.type->elem_type);
+  };
+  std::int64_t count = 0;
+  for (const auto* values : {&model.graph.inputs, &model.graph.values, &model.graph.outputs})
+    count += std::ranges::count_if(*values, is_quantized);
+  if (count == 0) return std::string();
+  const std::string found = fmt::format("found {} values that are quantized already", count);
+  const bool changed = std::ranges::any_of(quantized.ledger, [](const auto& entry) {
+    return entry.fate == quantize::LedgerEntry::Fate::kChanged;
+  });
+  if (changed) return found + ", which stay as they are";
+  return Error{ErrorCode::kInvalid, name,
+               found +
+                   " and none to quantize, expected a float model: quantize the one that this "
+                   "was made of; 'qtx convert --eight-bits TYPE' changes INT8Q and UINT8Q"};
+}
+
 struct QuantizeOutcome {
   Quantized quantized;
   std::optional<quantize::QuantizationReport> report;
+  std::string note;
 };
 
 Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settings settings) {
@@ -83,6 +112,7 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
                         .quantized_io = options.io == "quantized",
                         .equalize = options.equalize,
                         .correct_bias = options.correct_bias};
+  WorkProgress progress(options.quiet, "quantizing");
   if (!options.rules.empty()) {
     QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(options.rules, kMaxRulesBytes));
     QTX_ASSIGN_OR_RETURN(how.rules, quantize::ParseRules(text, options.rules));
@@ -93,8 +123,8 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
     QTX_ASSIGN_OR_RETURN(samples, calibrate::OpenFiles(source.model, options.data,
                                                        {.shapes = options.shapes,
                                                         .preprocess = options.preprocess}));
-    how.measure = [&samples, &options](const format::Model& model) {
-      return Measure(model, *samples, options.model);
+    how.measure = [&samples, &options, &progress](const format::Model& model) {
+      return Measure(model, *samples, options.model, progress);
     };
     if (!HasStatistics(source.model)) {
       QTX_ASSIGN_OR_RETURN(source.model, how.measure(source.model));
@@ -102,19 +132,22 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
   }
   auto quantized = quantize::Quantize(source.model, how);
   if (!quantized.has_value()) return At(options.model, quantized.error());
-  QuantizeOutcome outcome{*std::move(quantized), std::nullopt};
+  QTX_ASSIGN_OR_RETURN(const std::string note,
+                       NoteOnQuantized(source.model, *quantized, options.model));
+  QuantizeOutcome outcome{*std::move(quantized), std::nullopt, note};
   if (options.report.empty()) return outcome;
-  QTX_ASSIGN_OR_RETURN(outcome.report, CompareOn(outcome.quantized, *samples, options.model));
+  QTX_ASSIGN_OR_RETURN(outcome.report,
+                       CompareOn(outcome.quantized, *samples, options.model, progress));
   outcome.report->model = options.model;
   return outcome;
 }
 
-void PrintJson(const QuantizeOptions& options, const Quantized& quantized) {
+std::string ToJson(const Quantized& quantized) {
   Json json("quantize");
   json.BeginObject();
   WriteLedger(quantized.ledger, json);
   json.EndObject();
-  format::PrintJson(options.output == "-" ? stderr : stdout, json.Text());
+  return json.Text();
 }
 
 // The model may be replaced by the quantized one, but not by the report.
@@ -124,8 +157,10 @@ Result<void> CheckFiles(const QuantizeOptions& options) {
                                     {"--rules", options.rules}};
   for (const std::string& data : options.data) inputs.push_back({"--data", data});
   for (const std::string& with : options.with) inputs.push_back({"--with", with});
-  QTX_RETURN_IF_ERROR(CheckDistinct({output, report}, inputs));
-  return CheckDistinct({report}, {{"the model", options.model}});
+  const OptionFile json{"--json", options.json};
+  QTX_RETURN_IF_ERROR(KindToWrite(options.output, "qtx"));
+  QTX_RETURN_IF_ERROR(CheckDistinct({output, report, json}, inputs));
+  return CheckOutputs({report, json}, {{"the model", options.model}});
 }
 
 }  // namespace
@@ -139,21 +174,21 @@ int Quantize(const QuantizeOptions& options) {
   const auto outcome = Perform(options, *std::move(settings));
   if (!outcome.has_value()) return Fail(outcome.error());
   const Quantized& quantized = outcome->quantized;
+  if (!outcome->note.empty()) format::Print(stderr, "{}: {}\n", options.model, outcome->note);
   for (const format::Finding& finding : format::Check(quantized.model, options.output)) {
     return Fail({ErrorCode::kInternal, finding.where, finding.message, finding.rule});
   }
   if (const auto saved = quantized.model.Save(options.output); !saved.has_value())
     return Fail(saved.error());
-  if (options.json) {
-    PrintJson(options, quantized);
-  } else {
-    PrintLedger(quantized.ledger, options.model, options.output,
+  if (options.SaysText()) {
+    PrintLedger(quantized.ledger, options.ledger, options.model, options.output,
                 fmt::format("{} nodes", quantized.model.graph.nodes.size()));
   }
-  if (!outcome->report) return kDone;
-  if (!options.json) PrintErrors(*outcome->report, options.output == "-" ? stderr : stdout);
+  const auto document = [&quantized] { return ToJson(quantized); };
+  if (!outcome->report) return Finish(options, kDone, document);
+  if (options.SaysText()) PrintErrors(*outcome->report, TextStream(options.output));
   const auto written = WriteReport(*outcome->report, quantized.model, options.report);
-  return written.has_value() ? kDone : Fail(written.error());
+  return written.has_value() ? Finish(options, kDone, document) : Fail(written.error());
 }
 
 }  // namespace qtx::cli

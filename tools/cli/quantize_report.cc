@@ -33,7 +33,8 @@ void PrintRow(const std::string& place, const std::string& op_type, const ValueR
 
 Result<quantize::QuantizationReport> CompareOn(const quantize::Quantized& quantized,
                                                const calibrate::Samples& samples,
-                                               const std::string& model_name) {
+                                               const std::string& model_name,
+                                               WorkProgress& progress) {
   QTX_ASSIGN_OR_RETURN(const auto execution, FloatExecution::Prepare(quantized.real, 1));
   QTX_ASSIGN_OR_RETURN(const auto executor, execution.make()());
   QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(quantized.model));
@@ -49,6 +50,8 @@ Result<quantize::QuantizationReport> CompareOn(const quantize::Quantized& quanti
   };
   quantize::Comparison comparison(quantized);
   for (std::int64_t i = 0; i < samples.size(); ++i) {
+    progress.Set(static_cast<std::size_t>(i), static_cast<std::size_t>(samples.size()),
+                 "comparing");
     const auto sample = samples.Read(i);
     if (!sample.has_value()) return At(samples.Name(i), sample.error().error);
     if (auto added = comparison.Add(*sample, real, stored); !added.has_value())

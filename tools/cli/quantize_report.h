@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "progress.h"
 #include "qtx/calibrate/samples.h"
 #include "qtx/quantize/report.h"
 
@@ -13,7 +14,8 @@ namespace qtx::cli {
 /// Errors: that of the first bad sample, at its name; those of both runs, at `model_name`.
 Result<quantize::QuantizationReport> CompareOn(const quantize::Quantized& quantized,
                                                const calibrate::Samples& samples,
-                                               const std::string& model_name);
+                                               const std::string& model_name,
+                                               WorkProgress& progress);
 
 /// A line for each layer, worst first.
 void PrintErrors(const quantize::QuantizationReport& report, std::FILE* out);

@@ -46,27 +46,17 @@ int ReportFuzz(const MergeOptions& options, std::string first) {
   }
   const auto merged = MergeFuzz(options.reports, std::move(first));
   if (!merged.has_value()) return Fail(merged.error());
-  if (options.json) {
-    format::PrintJson(ToJson(*merged));
-  } else {
-    format::Print("{}", ToText(*merged));
-  }
-  if (!options.output.empty()) {
-    const auto written = format::WriteFileAtomically(options.output, ToJson(*merged));
-    if (!written.has_value()) return Fail(written.error());
-  }
-  return merged->report.failures == 0 ? kDone : kFailed;
+  if (options.SaysText()) format::Print("{}", ToText(*merged));
+  return Finish(options, merged->report.failures == 0 ? kDone : kFailed,
+                [&merged] { return ToJson(*merged); });
 }
 
 }  // namespace
 
 int ReportMerge(const MergeOptions& options) {
-  if (options.json && !options.output.empty()) {
-    return Fail({ErrorCode::kUsage, "--json", "expected it or --output, not both"});
-  }
-  const auto distinct = CheckDistinct(
-      {{"--output", options.output}, {"--junit", options.junit}, {"--html", options.html}});
-  if (!distinct.has_value()) return Fail(distinct.error());
+  const auto outputs = CheckOutputs(
+      {{"--json", options.json}, {"--junit", options.junit}, {"--html", options.html}});
+  if (!outputs.has_value()) return Fail(outputs.error());
   // A merged report may take the place of one that it was made from; nothing else may.
   std::vector<OptionFile> reports;
   for (const std::string& path : options.reports) reports.push_back({"the report", path});
@@ -80,12 +70,7 @@ int ReportMerge(const MergeOptions& options) {
   auto merged = conformance::MergeReports(*std::move(parts));
   if (!merged.has_value()) return Fail(merged.error());
   merged->provenance = ThisProvenance();
-  const conformance::Report& report = *merged;
-  const ReportFiles files{options.json ? "-" : options.output, options.junit, options.html};
-  if (auto written = WriteReports(report, files); !written.has_value()) {
-    return Fail(written.error());
-  }
-  return conformance::Conforms(report) ? kDone : kFailed;
+  return WriteReports(*merged, options, options.junit, options.html);
 }
 
 }  // namespace qtx::cli

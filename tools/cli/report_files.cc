@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
+#include "commands.h"
 #include "qtx/format/model.h"
 #include "qtx/format/print.h"
 
@@ -16,6 +18,8 @@ namespace qtx::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kJsonOption = "--json";
 
 bool IsFile(const OptionFile& file) { return !file.path.empty() && file.path != "-"; }
 
@@ -51,6 +55,22 @@ Error Clash(const OptionFile& output, const OptionFile& other,
               other.path + "', expected another"};
 }
 
+Error StdoutTwice(const std::vector<OptionFile>& outputs) {
+  const auto first = std::ranges::find(outputs, "-", &OptionFile::path);
+  const auto second = std::find_if(first + 1, outputs.end(),
+                                   [](const OptionFile& file) { return file.path == "-"; });
+  return {ErrorCode::kUsage, std::string(second->option),
+          "found '-', stdout, which " + std::string(first->option) + " has, expected a file"};
+}
+
+// True for a file that begins as no JSON document: `check --json a.onnx b.onnx` names a model.
+bool IsOtherThanJson(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;
+  const int first = std::ifstream(path, std::ios::binary).get();
+  return first != std::char_traits<char>::eof() && first != '{';
+}
+
 }  // namespace
 
 Result<std::vector<conformance::Report>> ReadReports(const std::vector<std::string>& paths) {
@@ -75,6 +95,7 @@ std::vector<OptionFile> TensorFiles(const std::vector<std::string>& arguments) {
 
 Result<void> CheckDistinct(const std::vector<OptionFile>& outputs,
                            const std::vector<OptionFile>& inputs) {
+  if (std::ranges::count(outputs, "-", &OptionFile::path) > 1) return StdoutTwice(outputs);
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
     if (!IsFile(*output)) continue;
     for (auto other = outputs.begin(); other != output; ++other) {
@@ -99,27 +120,40 @@ Result<void> CheckOutputs(const std::vector<OptionFile>& outputs,
     const std::string folder = parent.empty() ? "." : parent.string();
     if (access(folder.c_str(), W_OK | X_OK) != 0)
       return Error{ErrorCode::kIo, output.path, std::strerror(errno)};
+    if (output.option == kJsonOption && IsOtherThanJson(output.path)) {
+      return Error{ErrorCode::kUsage, std::string(output.option),
+                   "found '" + output.path +
+                       "', which is there and is no JSON document, expected another file, or - "
+                       "for stdout"};
+    }
   }
   return {};
 }
 
-Result<void> WriteReports(const conformance::Report& report, const ReportFiles& files) {
-  if (files.json == "-") {
-    format::PrintJson(conformance::ToJson(report));
-  } else {
-    format::Print("{}", conformance::ToText(report));
-    if (!files.json.empty()) {
-      QTX_RETURN_IF_ERROR(format::WriteFileAtomically(files.json, conformance::ToJson(report)));
-    }
+int Finish(const Reporting& options, int status, const std::function<std::string()>& document) {
+  if (options.json.empty()) return status;
+  if (options.json == "-") {
+    format::PrintJson(document());
+    return status;
   }
-  if (!files.junit.empty()) {
-    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(files.junit, conformance::ToJunit(report)));
+  const auto written = format::WriteFileAtomically(options.json, document());
+  return written.has_value() ? status : Fail(written.error());
+}
+
+int WriteReports(const conformance::Report& report, const Reporting& options,
+                 const std::string& junit, const std::string& html) {
+  if (options.SaysText()) format::Print("{}", conformance::ToText(report));
+  if (!junit.empty()) {
+    const auto written = format::WriteFileAtomically(junit, conformance::ToJunit(report));
+    if (!written.has_value()) return Fail(written.error());
   }
-  if (!files.html.empty()) {
-    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(files.html, conformance::ToHtml(report)));
-    if (files.json != "-") format::Print("HTML report: {}\n", files.html);
+  if (!html.empty()) {
+    const auto written = format::WriteFileAtomically(html, conformance::ToHtml(report));
+    if (!written.has_value()) return Fail(written.error());
+    if (options.SaysText()) format::Print("HTML report: {}\n", html);
   }
-  return {};
+  return Finish(options, conformance::Conforms(report) ? kDone : kFailed,
+                [&report] { return conformance::ToJson(report); });
 }
 
 }  // namespace qtx::cli

@@ -5,13 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "commands.h"
 #include "qtx/conformance/report.h"
 
 namespace qtx::cli {
-
-struct ReportFiles {
-  std::string json, junit, html;  // empty: not written; json "-": stdout, and no table there
-};
 
 /// Reads JSON reports.  Errors: kUnreadable; kInvalid for a file that is not a report.
 Result<std::vector<conformance::Report>> ReadReports(const std::vector<std::string>& paths);
@@ -26,16 +23,19 @@ struct OptionFile {
 std::vector<OptionFile> TensorFiles(const std::vector<std::string>& arguments);
 
 /// Checks that no output is the file of an input or of another output, nor a file in a folder of
-/// inputs with the extension of an input, nor a folder that an input is in.  Errors: kUsage.
+/// inputs with the extension of an input, nor a folder that an input is in, and that at most one is
+/// stdout.  Errors: kUsage.
 Result<void> CheckDistinct(const std::vector<OptionFile>& outputs,
                            const std::vector<OptionFile>& inputs = {});
 
-/// Checks early that files can be written there.  Errors: those of CheckDistinct; kIo for a missing
-/// or read-only folder.
+/// Checks early that files can be written there.  Errors: those of CheckDistinct; kUsage where
+/// --json names a file that is no JSON document; kIo for a missing or read-only folder.
 Result<void> CheckOutputs(const std::vector<OptionFile>& outputs,
                           const std::vector<OptionFile>& inputs = {});
 
-/// Prints the table and writes the files.  Errors: kIo.
-Result<void> WriteReports(const conformance::Report& report, const ReportFiles& files);
+/// Prints the table and writes the files that are named; kFailed where the report does not conform,
+/// the status of Fail where a file cannot be written.
+int WriteReports(const conformance::Report& report, const Reporting& options,
+                 const std::string& junit, const std::string& html);
 
 }  // namespace qtx::cli

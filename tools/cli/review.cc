@@ -62,25 +62,6 @@ BackendOptions Isolation(const ReviewOptions& options, format::Features features
   return isolation;
 }
 
-// Progress on a terminal.
-class Progress {
- public:
-  explicit Progress(spec::ReviewOptions& review) {
-    review.progress = [this](std::string_view what, std::size_t done, std::size_t all) {
-      const std::scoped_lock lock(mutex_);
-      text_ = fmt::format("{} {}/{}", what, done, all);
-    };
-  }
-
- private:
-  std::mutex mutex_;
-  std::string text_ = "reading the proposal";
-  ProgressLine line_{[this] {
-    const std::scoped_lock lock(mutex_);
-    return text_;
-  }};
-};
-
 Result<spec::Review> Make(const ReviewOptions& options, ModelCache& models) {
   QTX_ASSIGN_OR_RETURN(spec::Proposal proposal, Load(options));
   QTX_ASSIGN_OR_RETURN(const std::vector<Case> cases, ExistingCases(options, models));
@@ -98,20 +79,11 @@ Result<spec::Review> Make(const ReviewOptions& options, ModelCache& models) {
   review.isolated = [&options](format::Features features) {
     return FindBackend("reference", Isolation(options, features));
   };
-  const Progress progress(review);
+  WorkProgress progress(options.quiet, "reading the proposal");
+  review.progress = [&progress](std::string_view what, std::size_t done, std::size_t all) {
+    progress.Set(done, all, std::string(what));
+  };
   return spec::MakeReview(std::move(proposal), review);
-}
-
-std::string ReviewDocument(const spec::Review& review) {
-  return MakeDocument("review", spec::ToJson(review));
-}
-
-Result<void> Write(const spec::Review& review, const ReviewOptions& options) {
-  if (!options.html.empty()) {
-    QTX_RETURN_IF_ERROR(format::WriteFileAtomically(options.html, spec::ToHtml(review)));
-  }
-  if (options.json.empty() || options.json == "-") return {};
-  return format::WriteFileAtomically(options.json, ReviewDocument(review));
 }
 
 }  // namespace
@@ -124,14 +96,14 @@ int Review(const ReviewOptions& options) {
   ModelCache models;
   const auto review = Make(options, models);
   if (!review.has_value()) return Fail(review.error());
-  if (const auto written = Write(*review, options); !written.has_value()) {
-    return Fail(written.error());
+  if (!options.html.empty()) {
+    const auto written = format::WriteFileAtomically(options.html, spec::ToHtml(*review));
+    if (!written.has_value()) return Fail(written.error());
   }
-  if (options.json == "-") {
-    format::PrintJson(ReviewDocument(*review));
-  } else {
-    format::Print("{}", spec::ToText(*review));
-  }
+  if (options.SaysText()) format::Print("{}", spec::ToText(*review));
+  const int status =
+      Finish(options, kDone, [&] { return MakeDocument("review", spec::ToJson(*review)); });
+  if (status != kDone) return status;
   for (const spec::BackendEffect& backend : review->backends) {
     if (!backend.error) continue;
     (void)Fail({backend.error->code, "backend " + backend.name, backend.error->message});

@@ -13,6 +13,7 @@
 #include "feature_option.h"
 #include "json.h"
 #include "model_cache.h"
+#include "progress.h"
 #include "qtx/conformance/report.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
@@ -137,15 +138,15 @@ Result<void> WriteOutputs(const std::vector<Tensor>& outputs, const std::vector<
   return {};
 }
 
-void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
-                  const std::vector<std::string>& paths, const RunOptions& options) {
+std::string ToJson(const format::Model& model, const RunOutcome& outcome,
+                   const std::vector<std::string>& paths, const std::string& arithmetic) {
   const std::vector<Tensor>& outputs = outcome.outputs;
   Json json("run");
   json.BeginObject();
   json.Field("backend", outcome.backend.name);
   json.Field("version", outcome.backend.version);
   json.Field("device", outcome.backend.device);
-  json.Field("arithmetic", options.arithmetic);
+  json.Field("arithmetic", arithmetic);
   json.Key("outputs");
   json.BeginArray();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -155,9 +156,6 @@ void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
     json.Array("shape", outputs[i].dims);
     json.Field("file", paths[i]);
     json.EndObject();
-    if (options.json) continue;
-    format::Print("{} {}{} -> {}\n", model.graph.outputs[i].name,
-                  format::Name(outputs[i].elem_type), format::ToString(outputs[i].dims), paths[i]);
   }
   json.EndArray();
   json.Array("unmodelled", outcome.unmodelled, [&json](const reference::Unmodelled& node) {
@@ -174,7 +172,16 @@ void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
     json.EndObject();
   }
   json.EndObject();
-  if (options.json) format::PrintJson(json.Text());
+  return json.Text();
+}
+
+void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
+                  const std::vector<std::string>& paths, const RunOptions& options) {
+  for (std::size_t i = 0; options.SaysText() && i < paths.size(); ++i) {
+    const Tensor& output = outcome.outputs[i];
+    format::Print("{} {}{} -> {}\n", model.graph.outputs[i].name, format::Name(output.elem_type),
+                  format::ToString(output.dims), paths[i]);
+  }
   for (const reference::Unmodelled& node : outcome.unmodelled) {
     format::Print(stderr, "{}: {}\n", node.where, node.says);
   }
@@ -187,6 +194,10 @@ void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
 }  // namespace
 
 int Run(const RunOptions& options) {
+  std::vector<OptionFile> files = TensorFiles(options.inputs);
+  files.push_back({"the model", options.model});
+  const auto writable = CheckOutputs({{"--json", options.json}}, files);
+  if (!writable.has_value()) return Fail(writable.error());
   const auto model = LoadModel(options.model);
   if (!model.has_value()) return Fail(model.error());
   const auto paths = OutputFiles(*model, options);
@@ -194,12 +205,16 @@ int Run(const RunOptions& options) {
   const auto inputs =
       ReadInputs(*model, options.inputs, options.arithmetic, FeaturesOf(options.features));
   if (!inputs.has_value()) return Fail(inputs.error());
-  const auto outcome = RunOn(*model, *inputs, options);
+  const auto outcome = [&] {
+    const WorkProgress progress(options.quiet, "running");
+    return RunOn(*model, *inputs, options);
+  }();
   if (!outcome.has_value()) return Fail(outcome.error());
   const auto written = WriteOutputs(outcome->outputs, *paths, options.output_dir);
   if (!written.has_value()) return Fail(written.error());
   PrintOutcome(*model, *outcome, *paths, options);
-  return kDone;
+  return Finish(options, kDone,
+                [&] { return ToJson(*model, *outcome, *paths, options.arithmetic); });
 }
 
 }  // namespace qtx::cli

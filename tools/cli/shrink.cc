@@ -10,6 +10,7 @@
 #include "data_folders.h"
 #include "json.h"
 #include "model_cache.h"
+#include "progress.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/print.h"
@@ -43,6 +44,14 @@ Result<Failure> FailureOfModel(const ShrinkOptions& options) {
   failure.name = options.model;
   failure.id = "shrunk/" + std::filesystem::path(options.model).stem().string();
   return failure;
+}
+
+// With progress, which is gone when this returns.
+Result<conformance::Shrunk> Shrunk(const conformance::BackendSource& source, const Failure& failure,
+                                   const ShrinkOptions& options) {
+  const WorkProgress progress(options.quiet, "shrinking");
+  return conformance::Shrink(source, failure,
+                             {.arithmetic = options.arithmetic, .max_runs = options.max_runs});
 }
 
 void Print(const conformance::Shrunk& shrunk, const ShrinkOptions& options) {
@@ -81,8 +90,10 @@ int Shrink(const ShrinkOptions& options) {
   std::vector<OptionFile> inputs = TensorFiles(options.inputs);
   inputs.insert(inputs.end(), {{"--suite", options.suite}, {"--model", options.model}});
   std::ranges::move(BackendFiles({options.backend}), std::back_inserter(inputs));
-  const auto distinct = CheckDistinct({{"--output", options.output}}, inputs);
-  if (!distinct.has_value()) return Fail(distinct.error());
+  const OptionFile output{"--output", options.output}, json{"--json", options.json};
+  for (const auto& checked : {CheckDistinct({output, json}, inputs), CheckOutputs({json})}) {
+    if (!checked.has_value()) return Fail(checked.error());
+  }
   const auto replaceable = conformance::CheckReplaceable(options.output);
   if (!replaceable.has_value()) {
     return Fail(replaceable.error());
@@ -92,18 +103,13 @@ int Shrink(const ShrinkOptions& options) {
   if (!source.has_value()) return Fail(source.error());
   const auto failure = options.model.empty() ? FailureOfCase(options) : FailureOfModel(options);
   if (!failure.has_value()) return Fail(failure.error());
-  const auto shrunk = conformance::Shrink(
-      *source, *failure, {.arithmetic = options.arithmetic, .max_runs = options.max_runs});
+  const auto shrunk = Shrunk(*source, *failure, options);
   if (!shrunk.has_value()) return Fail(OfRequest(options.backend, "", shrunk.error()));
   const auto written =
       conformance::WriteReproducer(*shrunk, NameFromAnywhere(options.backend), options.output);
   if (!written.has_value()) return Fail(written.error());
-  if (options.json) {
-    format::PrintJson(ToJson(*shrunk, options));
-  } else {
-    Print(*shrunk, options);
-  }
-  return kDone;
+  if (options.SaysText()) Print(*shrunk, options);
+  return Finish(options, kDone, [&] { return ToJson(*shrunk, options); });
 }
 
 }  // namespace qtx::cli

@@ -11,6 +11,7 @@
 #include "data_folders.h"
 #include "feature_option.h"
 #include "json.h"
+#include "progress.h"
 #include "qtx/conformance/files.h"
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/runner.h"
@@ -44,7 +45,8 @@ struct Line {
 
 class Runner {
  public:
-  explicit Runner(format::Features features) : features_(features) {}
+  Runner(format::Features features, bool quiet)
+      : features_(features), progress_(quiet, "running") {}
 
   // Runs until the first difference, which is the last line.
   Result<bool> Run(const std::string& path) {
@@ -68,8 +70,9 @@ class Runner {
       if (std::filesystem::exists(proposal / kProposal, status)) return Proposal(proposal.string());
     }
     QTX_ASSIGN_OR_RETURN(const std::vector<spec::Document> chapters, spec::ReadChapters(folder));
-    for (const spec::Document& chapter : chapters) {
-      QTX_ASSIGN_OR_RETURN(const bool passed, Chapter(chapter));
+    for (std::size_t i = 0; i < chapters.size(); ++i) {
+      progress_.Set(i, chapters.size(), chapters[i].where);
+      QTX_ASSIGN_OR_RETURN(const bool passed, Chapter(chapters[i]));
       if (!passed) return false;
     }
     if (std::filesystem::is_directory(path / "proposals", status)) {
@@ -195,6 +198,7 @@ class Runner {
   }
 
   format::Features features_;
+  WorkProgress progress_;
   std::vector<spec::Clause> clauses_;  // of the whole spec, read on demand
   std::vector<Line> lines_;
 };
@@ -249,18 +253,17 @@ int SpecRun(const SpecRunOptions& options) {
   if (options.all) return SpecRunAll(options);
   const auto outputs = CheckOutputs({{"--json", options.json}}, {{"path", options.path}});
   if (!outputs.has_value()) return Fail(outputs.error());
-  Runner runner(FeaturesOf(options.features));
-  const auto passed = runner.Run(options.path.empty() ? SpecFolder() : options.path);
-  const bool text = options.json != "-";
-  if (text) std::ranges::for_each(runner.lines(), PrintLine);
+  std::vector<Line> lines;
+  const auto passed = [&] {
+    Runner runner(FeaturesOf(options.features), options.quiet);
+    auto result = runner.Run(options.path.empty() ? SpecFolder() : options.path);
+    lines = runner.lines();
+    return result;
+  }();
+  if (options.SaysText()) std::ranges::for_each(lines, PrintLine);
   if (!passed.has_value()) return Fail(passed.error());
-  if (text) PrintTotals(runner.lines());
-  if (!options.json.empty()) {
-    const std::string json = ToJson(runner.lines(), *passed);
-    const auto written = format::WriteFileAtomically(options.json, json);
-    if (!written.has_value()) return Fail(written.error());
-  }
-  return *passed ? kDone : kFailed;
+  if (options.SaysText()) PrintTotals(lines);
+  return Finish(options, *passed ? kDone : kFailed, [&] { return ToJson(lines, *passed); });
 }
 
 }  // namespace qtx::cli

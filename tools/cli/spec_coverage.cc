@@ -11,12 +11,14 @@
 #include "json.h"
 #include "model_cache.h"
 #include "print_names.h"
+#include "progress.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
 #include "qtx/format/print.h"
 #include "qtx/spec/answers.h"
 #include "qtx/spec/coverage.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 namespace {
@@ -29,11 +31,12 @@ using spec::AnswersByOperator;
 using spec::OperatorAnswers;
 
 // Runs the suite on the reference.
-Result<AnswersByOperator> RunSuite(const std::string& folder, const std::string& root) {
+Result<AnswersByOperator> RunSuite(const std::string& folder, const std::string& root, bool quiet) {
   ModelCache models;
   QTX_ASSIGN_OR_RETURN(const auto suite, conformance::LoadSuite(folder, models.Loader()));
   conformance::RunOptions run;
   run.text_answers = &suite.text_answers;
+  const RunProgress progress(run, quiet);
   const std::vector<conformance::BackendSource> sources = {conformance::ReferenceSource()};
   return spec::CountAnswers(conformance::RunSuite(folder, suite.cases, sources, run), root);
 }
@@ -157,22 +160,21 @@ std::string SourceTree(const std::string& spec_folder) {
 int SpecCoverage(const SpecCoverageOptions& options) {
   const std::string folder = options.folder.empty() ? SpecFolder() : options.folder;
   const std::string suite = options.suite.empty() ? SuiteFolder() : options.suite;
+  const auto outputs =
+      CheckOutputs({{"--json", options.json}}, {{"folder", folder}, {"--suite", suite}});
+  if (!outputs.has_value()) return Fail(outputs.error());
   const std::string root = SourceTree(folder);
   const auto text = spec::MeasureText(folder, suite, root);
   if (!text.has_value()) return Fail(text.error());
-  const auto operators = RunSuite(suite, root);
+  const auto operators = RunSuite(suite, root, options.quiet);
   if (!operators.has_value()) return Fail(operators.error());
   const bool complete = text->complete() && Unanswered(*operators).empty();
-  if (options.json != "-") {
+  if (options.SaysText()) {
     Print(*text);
     PrintAnswers(*operators);
   }
-  if (!options.json.empty()) {
-    const auto written =
-        format::WriteFileAtomically(options.json, ToJson(*text, *operators, complete));
-    if (!written.has_value()) return Fail(written.error());
-  }
-  return complete ? kDone : kFailed;
+  return Finish(options, complete ? kDone : kFailed,
+                [&] { return ToJson(*text, *operators, complete); });
 }
 
 }  // namespace qtx::cli

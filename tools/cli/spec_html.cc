@@ -39,7 +39,8 @@ Result<Report> ReadMerged(const std::vector<std::string>& paths) {
 }
 
 // Runs the suite as `qtx validate` without options.
-Result<Report> RunBackends(const std::string& folder, const std::vector<conformance::Case>& cases) {
+Result<Report> RunBackends(const std::string& folder, const std::vector<conformance::Case>& cases,
+                           bool quiet) {
   QTX_ASSIGN_OR_RETURN(const auto text_answers, conformance::TextAnswers::Load(folder));
   std::vector<BackendSource> sources;
   for (const std::string& name : AvailableBackends()) {
@@ -48,7 +49,7 @@ Result<Report> RunBackends(const std::string& folder, const std::vector<conforma
   }
   conformance::RunOptions run = OnAllCores();
   run.text_answers = &text_answers;
-  const RunProgress progress(run);
+  const RunProgress progress(run, quiet);
   return conformance::RunSuite(folder, cases, sources, run);
 }
 
@@ -105,6 +106,7 @@ int Write(const SpecHtmlOptions& options, const spec::SiteInput& input) {
   if (!files.has_value()) return Fail(files.error());
   if (auto written = spec::WriteSite(*files, options.output); !written.has_value())
     return Fail(written.error());
+  if (options.quiet) return kDone;
   std::size_t bytes = 0;
   for (const spec::SiteFile& file : *files) bytes += file.bytes.size();
   const auto pages = std::ranges::count_if(
@@ -130,7 +132,7 @@ int SpecHtml(const SpecHtmlOptions& options) {
   }
   std::optional<Report> results, example_results;
   if (!options.no_results) {
-    auto report = options.reports.empty() ? RunBackends(input.suite, input.cases)
+    auto report = options.reports.empty() ? RunBackends(input.suite, input.cases, options.quiet)
                                           : ReadMerged(options.reports);
     if (!report.has_value()) return Fail(report.error());
     results = *std::move(report);

@@ -1,9 +1,6 @@
 // qtx spec run --all: what the text's own computation gives for the cases of the suite.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -41,15 +38,9 @@ Result<TextUpdate> Update(const SpecRunOptions& options, const std::string& fold
   QTX_ASSIGN_OR_RETURN(const conformance::Suite suite,
                        conformance::LoadSuite(folder, models.Loader()));
   update.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  std::mutex mutex;
-  std::string now = "starting";
-  const ProgressLine line([&] {
-    const std::scoped_lock lock(mutex);
-    return now;
-  });
-  update.progress = [&](std::size_t done, std::size_t all, const std::string& id) {
-    const std::scoped_lock lock(mutex);
-    now = fmt::format("{}/{}  {}", done, all, id);
+  WorkProgress progress(options.quiet, "starting");
+  update.progress = [&progress](std::size_t done, std::size_t all, const std::string& id) {
+    progress.Set(done, all, id);
   };
   return conformance::UpdateTextAnswers(suite.text_answers, suite.cases, text, update);
 }
@@ -71,7 +62,7 @@ int SpecRunAll(const SpecRunOptions& options) {
   ModelCache models;
   const auto update = Update(options, folder, models);
   if (!update.has_value()) return Fail(update.error());
-  Print(*update);
+  if (options.SaysText()) Print(*update);
   if (!update->faults.empty()) return kFailed;
   if (!options.write) return update->news.empty() ? kDone : kFailed;
   const std::string path = (std::filesystem::path(folder) / conformance::kTextAnswersFile).string();

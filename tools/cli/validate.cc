@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "data_folders.h"
 #include "feature_option.h"
+#include "filters.h"
 #include "model_cache.h"
 #include "progress.h"
 #include "provenance.h"
@@ -47,6 +48,7 @@ Result<std::vector<Case>> ChooseCases(const ValidateOptions& options,
                  "matches no case of " + suite.folder +
                      (options.level.empty() ? "" : " at level " + options.level)};
   }
+  WarnOfIdle(options.filters, suite.cases, &Case::id);
   return cases;
 }
 
@@ -126,7 +128,7 @@ Report RunPlan(const Plan& plan, const ValidateOptions& options, conformance::Jo
   run.features = FeaturesOf(options.features);
   run.journal = journal;
   run.text_answers = &plan.text_answers;
-  const RunProgress progress(run);
+  const RunProgress progress(run, options.quiet);
   const std::vector<Case> cases =
       conformance::Select(plan.cases, {.filters = {}, .level = "", .shard = plan.shard});
   Report report = conformance::RunSuite(plan.folder, cases, plan.sources, run);
@@ -175,11 +177,7 @@ int Validate(const ValidateOptions& options) {
                  "found no case for it on any backend that has it"});
   }
   if (journal != nullptr && journal->error()) return Fail(*journal->error());
-  const ReportFiles files{options.json, options.junit, options.html};
-  if (auto written = WriteReports(report, files); !written.has_value()) {
-    return Fail(written.error());
-  }
-  return conformance::Conforms(report) ? kDone : kFailed;
+  return WriteReports(report, options, options.junit, options.html);
 }
 
 }  // namespace qtx::cli

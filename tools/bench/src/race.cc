@@ -190,11 +190,15 @@ std::vector<Row> RaceOnce(std::span<Made> workloads, std::span<Contender*> conte
   entrants.reserve(workloads.size() * contenders.size());
   for (Made& made : workloads) {
     for (Contender* contender : contenders) {
+      if (options.stopped()) return {};
       entrants.push_back(Enter(made, *contender, options));
     }
   }
   for (int round = 0; round < options.rounds; ++round) {
-    for (Entrant& entrant : entrants) TakeTurn(entrant);
+    for (Entrant& entrant : entrants) {
+      if (options.stopped()) return {};
+      TakeTurn(entrant);
+    }
   }
   std::vector<Row> rows;
   rows.reserve(entrants.size());

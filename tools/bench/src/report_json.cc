@@ -102,6 +102,7 @@ std::string ToJson(const Report& report) {
   writer.Field("seconds_per_turn", report.options.seconds);
   writer.Objects("rows", report.results.rows,
                  [&](const Row& row) { WriteRow(writer, report.machine, row); });
+  if (report.interrupted) writer.Field("interrupted", true);
   writer.Objects("skipped", report.results.skipped, [&](const Skipped& skipped) {
     writer.Field("work", skipped.work);
     writer.Field("types", skipped.types);

@@ -89,7 +89,7 @@ TEST_F(Qtx, SaysWhichNodesNoClauseStates) {
       "'tflite' states no HardSwish of FLOAT to FLOAT: computed as in exact [tflite.S11]";
   EXPECT_EQ(Run(run + "tflite").err, "graph.node[0] 'h': " + says + "\n");
   EXPECT_EQ(Run(run + "exact").err, "");
-  EXPECT_NE(Run(run + "tflite --json").out.find("\"says\": \"" + says), std::string::npos);
+  EXPECT_NE(Run(run + "tflite --json -").out.find("\"says\": \"" + says), std::string::npos);
   const std::string convert = "convert " + file + " --to tflite -o " + Path("m.tflite");
   EXPECT_NE(Run(convert).out.find("changed graph.node[0] 'h' arithmetic: " + says),
             std::string::npos);
@@ -126,7 +126,7 @@ TEST_F(Qtx, CountsWhatTheExactFallbackDecided) {
   Write("x.npy", *format::ToNpy(x));
   const std::string run =
       "run " + Path("m.onnx") + " --input " + Path("x.npy") + " --output-dir " + Path("o");
-  const Outcome counted = Run(run + " --counters --json");
+  const Outcome counted = Run(run + " --counters --json -");
   ASSERT_EQ(counted.status, 0) << counted.err;
   EXPECT_EQ(counted.err, "rounded 3 results, 2 by the exact fallback\n");
   EXPECT_NE(counted.out.find("\"exact_fallbacks\": 2"), std::string::npos) << counted.out;
@@ -283,7 +283,7 @@ TEST_F(Qtx, ReportsWrongUsageWithStatusTwoAndOneLine) {
                                "serve --backend none",
                                "report",
                                "report merge",
-                               "report merge a.json --json -o b.json",
+                               "report merge a.json --json",
                                "convert a.onnx -o never --opset 6",
                                "lower a.onnx -o never --opset 29",
                                "lift a.onnx -o never --opset 0",
@@ -349,9 +349,9 @@ TEST_F(Qtx, MergesShardsToTheReportOfTheWholeRun) {
     parts += " " + part;
   }
   EXPECT_TRUE(fs::exists(Path("touched")));
-  ASSERT_EQ(Run("report merge" + parts + " -o " + Path("merged.json")).status, 0);
+  ASSERT_EQ(Run("report merge" + parts + " --json " + Path("merged.json")).status, 0);
   EXPECT_TRUE(Results(Contents(Path("merged.json"))) == Results(Contents(Path("whole.json"))));
-  EXPECT_EQ(Results(Run("report merge --json" + parts).out),
+  EXPECT_EQ(Results(Run("report merge --json -" + parts).out),
             Results(Contents(Path("merged.json"))));
 }
 
@@ -623,7 +623,7 @@ TEST_F(Qtx, SaysWhatTheCasesDoNotShow) {
   EXPECT_NE(whole.out.find("lowering.S6"), std::string::npos);  // held by tests
   fs::create_directories(Path("suite"));
   Write("suite/a.yaml", "{id: a, spec: add.S1, why: w, op: {type: Add}, expect: {error: add.C1}}");
-  const Outcome poor = Run("validate --coverage --json --suite " + Path("suite"));
+  const Outcome poor = Run("validate --coverage --json - --suite " + Path("suite"));
   EXPECT_EQ(poor.status, 1);
   EXPECT_NE(poor.out.find("\"complete\": false"), std::string::npos);
   EXPECT_NE(poor.out.find("\"rules_without_case\": ["), std::string::npos);
@@ -701,8 +701,8 @@ TEST_F(Qtx, MergesShardsOfFuzzToTheWholeRun) {
       "fuzz --backend faulty:relu_at_stored_zero --operators Relu --cases 60 --seed 4";
   const Outcome whole = Run(fuzz);
   EXPECT_EQ(whole.status, 1) << whole.err;
-  const Outcome a = Run(fuzz + " --json", "SLURM_ARRAY_TASK_COUNT=2 SLURM_ARRAY_TASK_ID=0");
-  const Outcome b = Run(fuzz + " --json", "JOB_COMPLETIONS=2 JOB_COMPLETION_INDEX=1");
+  const Outcome a = Run(fuzz + " --json -", "SLURM_ARRAY_TASK_COUNT=2 SLURM_ARRAY_TASK_ID=0");
+  const Outcome b = Run(fuzz + " --json -", "JOB_COMPLETIONS=2 JOB_COMPLETION_INDEX=1");
   std::ofstream(Path("a.json")) << a.out;
   std::ofstream(Path("b.json")) << b.out;
   const Outcome merged = Run("report merge " + Path("a.json") + " " + Path("b.json"));

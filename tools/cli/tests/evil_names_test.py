@@ -112,17 +112,20 @@ def files(name):
 # are read after it.
 COMMANDS = """
 check good.onnx operator.onnx domain.onnx attribute.onnx unresolved.onnx shape.onnx external.onnx named.onnx
-check --json good.onnx operator.onnx domain.onnx attribute.onnx unresolved.onnx shape.onnx external.onnx named.onnx
+check --json - good.onnx operator.onnx domain.onnx attribute.onnx unresolved.onnx shape.onnx external.onnx named.onnx
 check NAME
+check net.csv
+check good.onnx --json NAME
 check --NAME good.onnx
 check --feature NAME good.onnx
 NAME
 inspect good.onnx --findings
-inspect good.onnx --json --findings
+inspect good.onnx --json - --findings
 inspect good.onnx --html inspect.html
-inspect operator.onnx --json
+inspect operator.onnx --json -
 convert good.onnx -o out.onnx
-convert good.onnx -o out.onnx --json
+convert good.onnx -o out.onnx --ledger
+convert good.onnx -o out.onnx --json -
 convert good.onnx -o out.csv
 convert good.onnx --to json -o out.json
 convert good.onnx -o out.tflite --allow documentation
@@ -133,7 +136,7 @@ convert operator.onnx --infer -o out.onnx
 convert domain.onnx -o out.tflite
 convert --from csv net.csv --with good.onnx -o out.onnx
 convert --from csv type.csv --with good.onnx -o out.onnx
-convert --from json net.json --with good.onnx -o out.onnx --json
+convert --from json net.json --with good.onnx -o out.onnx --json -
 convert --from glow glow.yaml --with good.onnx -o out.onnx
 convert --from ort ort.json --with good.onnx -o out.onnx
 convert --from qonnx quant.onnx -o out.onnx
@@ -144,14 +147,14 @@ convert --from caffe2 operator.pb --with types/value_info.json -o out.onnx
 convert int8.onnx --to qonnx -o out.onnx
 convert int8.onnx --to tensorrt -o out.cache
 lower good.onnx -o out.onnx
-lift good.onnx -o out.onnx --json
+lift good.onnx -o out.onnx --json -
 diff good.onnx other.onnx
-diff good.onnx other.onnx --json
+diff good.onnx other.onnx --json -
 diff good.onnx NAME
 inspect named.onnx
 run external.onnx --input x.npy
 run good.onnx --input x.npy --output-dir run
-run good.onnx --input x.npy --output-dir run --json
+run good.onnx --input x.npy --output-dir run --json -
 run good.onnx
 run good.onnx --input NAME=x.npy --input NAME=x.npy
 run good.onnx --input bad/x.npy
@@ -162,40 +165,41 @@ run good.onnx --input x.npy --backend GUEST
 run good.onnx --input x.npy --backend LIAR --output-dir run
 run operator.onnx --input x.npy
 calibrate good.onnx --data x.npy -o calibrated.onnx
-calibrate good.onnx --data x.npy -o calibrated.onnx --json
+calibrate good.onnx --data x.npy -o calibrated.onnx --json -
 convert calibrated.onnx --to glow -o out.yaml --allow statistics
 convert calibrated.onnx --to ort -o ort_out.json --allow statistics
 inspect calibrated.onnx --html calibrated.html
 calibrate good.onnx --data NAME -o calibrated.onnx
 calibrate good.onnx --data data --on-error skip -o calibrated.onnx
-calibrate good.onnx --data data --on-error skip -o calibrated.onnx --json
+calibrate good.onnx --data data --on-error skip -o calibrated.onnx --json -
 calibrate --merge good.onnx other.onnx -o calibrated.onnx
 quantize calibrated.onnx -o quantized.onnx
-quantize calibrated.onnx -o quantized.onnx --json
+quantize calibrated.onnx -o quantized.onnx --json -
 quantize calibrated.onnx -o quantized.onnx --data x.npy --report quantized.html
 quantize calibrated.onnx -o quantized.onnx --data x.npy --report quantized.json
 quantize calibrated.onnx -o quantized.onnx --rules rules.yaml
 quantize good.onnx -o quantized.onnx --range NAME
 validate --suite suite --backend reference --json report.json --junit report.xml --html report.html
-validate --suite suite --backend reference --json
+validate --suite suite --backend reference --json -
 validate --suite suite --backend reference --expected-failures expected.txt
 validate --suite suite --backend GUEST --json guest.json --junit guest.xml --html guest.html
 validate --suite suite --filter NAME
+validate --suite suite --backend reference --filter * --filter NAME
 validate --suite nospec --backend reference
 validate --suite broken --backend reference
 validate --suite NAME
-validate --suite suite --coverage --json
-report merge report.json guest.json --json
+validate --suite suite --coverage --json -
+report merge report.json guest.json --json -
 report merge report.json guest.json --junit merged.xml --html merged.html
 report merge NAME
 identify --backend GUEST --suite suite
-identify --backend GUEST --suite suite --json
+identify --backend GUEST --suite suite --json -
 shrink --backend GUEST --suite suite --case NAME -o shrunk
 shrink --backend LIAR --model good.onnx --input x.npy -o shrunk
-shrink --backend LIAR --model good.onnx --input x.npy -o shrunk --json
+shrink --backend LIAR --model good.onnx --input x.npy -o shrunk --json -
 validate --suite suite --backend LIAR --html liar.html
 fuzz --backend GUEST --cases 1 --operators Relu
-fuzz --backend LIAR --cases 3 --operators Relu --json
+fuzz --backend LIAR --cases 3 --operators Relu --json -
 fuzz --backend NAME --cases 1
 serve --backend NAME
 power --filter NAME
@@ -390,7 +394,7 @@ def every_character(folder):
     """Whether the program and Unicode agree on what is not seen: JSON keeps every character, and shows those that are."""
     name = EVERY_CHARACTER
     (folder / "all.onnx").write_bytes(evil_models.model(name.encode(), evil_models.node(name.encode())))
-    text = subprocess.run([QTX, "inspect", folder / "all.onnx", "--json"], capture_output=True, check=True).stdout.decode()
+    text = subprocess.run([QTX, "inspect", folder / "all.onnx", "--json", "-"], capture_output=True, check=True).stdout.decode()
     shown = set(text)
     wrong = {c for c in name if unicodedata.category(c) not in ("Cn", "Co") and c not in '"\\<\n'
              and (c in shown) == (c in UNSEEN)}

@@ -171,8 +171,9 @@ class ExitStatus : public qtx::cli::Program {
          "quantize " + ok + " --data " + Path("data") + " -o " + file,
          Validate() + " --json " + file, Validate() + " --junit " + file,
          Validate() + " --html " + file, Validate() + " --resume " + file,
-         Calibrate(ok, Path("o")) + " --resume " + file, "report merge " + report + " -o " + file,
-         "report merge " + report + " --html " + file, "spec run " + Example() + " --json " + file},
+         Calibrate(ok, Path("o")) + " --resume " + file,
+         "report merge " + report + " --json " + file, "report merge " + report + " --html " + file,
+         "spec run " + Example() + " --json " + file},
         shell);
   }
   // Every command that writes a file in its place or, where there is a folder of the name, into it.
@@ -188,9 +189,9 @@ class ExitStatus : public qtx::cli::Program {
     const std::string ok = Path("ok.onnx");
     return Blaming(
         "stdout",
-        {"inspect " + ok, "inspect --json " + ok, "check " + ok, "check --json " + ok,
+        {"inspect " + ok, "inspect --json - " + ok, "check " + ok, "check --json - " + ok,
          "diff " + ok + " " + ok, "convert " + ok + " -o " + Path("o"), "convert " + ok + " -o -",
-         RunModel(ok), RunModel(ok) + " --json", Calibrate(ok, Path("o")), Calibrate(ok, "-"),
+         RunModel(ok), RunModel(ok) + " --json -", Calibrate(ok, Path("o")), Calibrate(ok, "-"),
          Validate(), Validate() + " --json -", "report merge " + Path("report.json"),
          "spec run " + Example(), "bench --list", "--version", "--help", "check --help"},
         "true", out);
@@ -358,6 +359,10 @@ Attempts ExitStatus::Others(const std::string& cause) {
             {"quantize " + ok + " --range no -o " + Path("never"), "--range"},
             {Calibrate(ok, Path("never")) + " --histogram 1", "--histogram"},
             {RunModel(ok) + " --arithmetic none", "--arithmetic none"}};
+  }
+  if (cause == "`--json` names a file that is no JSON document, which it would replace") {
+    return Blaming("--json", {"check --json " + ok + " " + ok, "inspect --json " + ok + " " + ok,
+                              "spec run " + Example() + " --json " + ok});
   }
   if (cause == "memory is too small for an input") {
     if (!kLimitsAddresses) return {};

@@ -223,7 +223,7 @@ def judged(program, folder):
     files = sorted(folder.iterdir())
     findings = {}
     for at in range(0, len(files), 500):
-        process = subprocess.run([program, "check", "--json", *files[at:at + 500]], capture_output=True, text=True)
+        process = subprocess.run([program, "check", *files[at:at + 500], "--json", "-"], capture_output=True, text=True)
         if process.returncode not in (0, 1, 3):
             sys.exit(f"qtx check: status {process.returncode}: {process.stderr[-400:]}")
         for line in process.stderr.splitlines():  # files that cannot be read

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,8 +35,11 @@ struct Identification {
 
 /// Runs, in the default arithmetic of `source`, the cases that separate most pairs of named
 /// arithmetics: at most kMaxAsked per operator.
+/// `progress` is told before each operator how many are done, of how many, and its name.
 /// Errors: those of starting and describing the backend.
-Result<Identification> Identify(std::span<const Case> cases, const BackendSource& source);
+using IdentifyProgress = std::function<void(std::size_t, std::size_t, const std::string&)>;
+Result<Identification> Identify(std::span<const Case> cases, const BackendSource& source,
+                                const IdentifyProgress& progress = {});
 inline constexpr std::size_t kMaxAsked = 16;
 
 }  // namespace qtx::conformance

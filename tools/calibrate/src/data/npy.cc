@@ -1,7 +1,9 @@
 // NumPy's .npy and files of raw elements. Reads single samples.
 #include "qtx/format/npy.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <mutex>
 
 #include "data/readers.h"
 #include "qtx/format/file.h"
@@ -33,6 +35,8 @@ struct Place {
   Fit fit;
   std::int64_t offset = 0;
   std::int64_t bytes = 0;
+  std::int64_t header = 0;  // bytes before the elements
+  bool fortran = false;     // `offset` is that of the array in C order
 };
 
 Sample ReadPlace(const std::string& path, const Place& place, const Target& target) {
@@ -56,13 +60,34 @@ class Placed : public Reader {
   Sample Read(const std::string& path, std::int64_t index) const override {
     const auto place = Find(path, index);
     if (!place.has_value()) return tl::unexpected(place.error());
-    return ReadPlace(path, *place, target_);
+    return place->fortran ? ReadFortran(path, *place) : ReadPlace(path, *place, target_);
   }
 
  protected:
   virtual tl::expected<Place, BadSample> Find(const std::string& path,
                                               std::int64_t index) const = 0;
   const Target& target_;
+
+ private:
+  // No sample lies in one piece: the array is turned once, and kept for the next samples.
+  Sample ReadFortran(const std::string& path, const Place& place) const {
+    const std::scoped_lock lock(mutex_);
+    if (turned_path_ != path) {
+      const auto bytes = format::ReadFile(path, format::kMaxTensorBytes);
+      if (!bytes.has_value()) return BadFile({bytes.error().code, "", bytes.error().message});
+      auto array = format::ParseNpy(*bytes);
+      if (!array.has_value()) return BadFile(array.error());
+      turned_ = *std::move(array);
+      turned_path_ = path;
+    }
+    auto sample = SampleOf(turned_, {place.offset - place.header, place.bytes}, place.fit.dims);
+    if (!sample.has_value()) return BadFile(sample.error());
+    return OneInput(*std::move(sample), target_.inputs[0], target_.preprocess());
+  }
+
+  mutable std::mutex mutex_;
+  mutable format::Tensor turned_;  // the last array in Fortran order, in C order
+  mutable std::string turned_path_;
 };
 
 class Npy : public Placed {
@@ -88,7 +113,8 @@ class Npy : public Placed {
                   "found " + std::to_string(*size - header->size) + " bytes, not those of shape " +
                       format::ToString(header->dims)});
     }
-    return Place{header->elem_type, *fit, header->size + slice->offset, slice->bytes};
+    return Place{header->elem_type, *fit,         header->size + slice->offset,
+                 slice->bytes,      header->size, header->fortran};
   }
 };
 
@@ -120,7 +146,7 @@ class Raw : public Placed {
                                       std::to_string(slice->bytes) + " for each sample"});
     }
     fit.count = *size / slice->bytes;
-    return Place{input.elem_type, fit, index * slice->bytes, slice->bytes};
+    return Place{input.elem_type, fit, index * slice->bytes, slice->bytes, 0, false};
   }
 };
 
@@ -136,6 +162,18 @@ Result<Slice> SliceOf(format::ElementType type, const Fit& fit, std::int64_t ind
     return Error{ErrorCode::kTooLarge, "", "the file has been truncated"};
   }
   return slice;
+}
+
+Result<format::Tensor> SampleOf(const format::Tensor& array, const Slice& slice,
+                                const format::Dims& dims) {
+  if (slice.offset + slice.bytes > std::ssize(array.bytes))
+    return Error{ErrorCode::kInvalid, "", "has changed"};
+  QTX_ASSIGN_OR_RETURN(format::Tensor sample, format::MakeTensor(array.elem_type, dims));
+  std::ranges::copy(
+      std::span(array.bytes)
+          .subspan(static_cast<std::size_t>(slice.offset), static_cast<std::size_t>(slice.bytes)),
+      sample.bytes.begin());
+  return sample;
 }
 
 std::unique_ptr<Reader> NpyReader(const Target& target) { return std::make_unique<Npy>(target); }

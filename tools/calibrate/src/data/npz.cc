@@ -1,5 +1,7 @@
 // NumPy's .npz: a zip archive with an .npy file for each input. Archives are decompressed as
 // streams, sample by sample.
+#include "qtx/calibrate/npz.h"
+
 #include <zip.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include <mutex>
 
 #include "data/readers.h"
+#include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
 
 namespace qtx::calibrate {
@@ -25,6 +28,63 @@ struct ZipClose {
 struct EntryClose {
   void operator()(zip_file_t* entry) const { zip_fclose(entry); }
 };
+
+Error Broken(const std::string& array, const std::string& message) {
+  return {ErrorCode::kInvalid, "array '" + array + "'", message};
+}
+
+// The bytes of an array that the archive can contain.
+Result<std::uint64_t> SizeOf(zip_t* archive, std::uint64_t at, const std::string& name) {
+  // DEFLATE makes at most 258 bytes of two bits: RFC 1951, 3.2.5.
+  constexpr zip_uint64_t kMaxRatio = 1032;
+  zip_stat_t stat;
+  zip_stat_init(&stat);
+  constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+  if (zip_stat_index(archive, at, 0, &stat) != 0 || (stat.valid & kNeeded) != kNeeded ||
+      (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)) {
+    return Broken(name, "expected stored or deflated bytes");
+  }
+  if (stat.size / kMaxRatio > stat.comp_size) {
+    return Broken(name, "found " + std::to_string(stat.comp_size) + " bytes, too few for the " +
+                            std::to_string(stat.size) + " that they should hold");
+  }
+  return stat.size;
+}
+
+// Reads all of `to`.
+Result<void> FillFrom(zip_file_t* entry, const std::string& name, std::span<std::byte> to) {
+  while (!to.empty()) {
+    const zip_int64_t read = zip_fread(entry, to.data(), to.size());
+    if (read <= 0) return Broken(name, read == 0 ? "is cut short" : "cannot be decompressed");
+    to = to.subspan(static_cast<std::size_t>(read));
+  }
+  return {};
+}
+
+// Reading past the last element makes libzip verify the checksum.
+Result<void> EndOf(zip_file_t* entry, const std::string& name) {
+  char more = 0;
+  const zip_int64_t read = zip_fread(entry, &more, 1);
+  if (read == 0) return {};
+  return Broken(name, read < 0 ? "has a wrong checksum" : "has more bytes than its shape");
+}
+
+using ZipArchive = std::unique_ptr<zip_t, ZipClose>;
+
+Result<ZipArchive> OpenArchive(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    return Error{ErrorCode::kUnreadable, "", "no such file"};
+  int code = 0;
+  ZipArchive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
+  if (archive != nullptr) return archive;
+  zip_error_t why;
+  zip_error_init_with_code(&why, code);
+  const std::string message = zip_error_strerror(&why);
+  zip_error_fini(&why);
+  const bool unreadable = code == ZIP_ER_OPEN || code == ZIP_ER_READ;
+  return Error{unreadable ? ErrorCode::kUnreadable : ErrorCode::kInvalid, "", message};
+}
 
 // One array of an archive, and how far it has been read.
 class Array {
@@ -54,6 +114,7 @@ class Array {
 
   // The elements of the sample at `index`.
   Result<format::Tensor> Read(zip_t* archive, std::int64_t index) {
+    if (header_.fortran) return ReadFortran(index);
     if (auto kept = kept_.extract(index); !kept.empty()) return std::move(kept.mapped());
     if (index < next_) {
       QTX_RETURN_IF_ERROR(Begin(archive, at_));
@@ -71,30 +132,30 @@ class Array {
  private:
   Result<format::Tensor> Next() {
     QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::MakeTensor(header_.elem_type, fit_.dims));
-    QTX_RETURN_IF_ERROR(Fill(tensor.bytes));
-    if (++next_ == fit_.count) QTX_RETURN_IF_ERROR(ExpectEnd());
+    QTX_RETURN_IF_ERROR(FillFrom(entry_.get(), name_, tensor.bytes));
+    if (++next_ == fit_.count) QTX_RETURN_IF_ERROR(EndOf(entry_.get(), name_));
     return tensor;
   }
-  Error Broken(const std::string& message) const {
-    return {ErrorCode::kInvalid, "array '" + name_ + "'", message};
+  // No sample lies in one piece: the whole array is read and turned first.
+  Result<format::Tensor> ReadFortran(std::int64_t index) {
+    if (next_ == 0) {
+      QTX_ASSIGN_OR_RETURN(turned_, format::MakeTensor(header_.elem_type, header_.dims));
+      QTX_RETURN_IF_ERROR(FillFrom(entry_.get(), name_, turned_.bytes));
+      QTX_RETURN_IF_ERROR(EndOf(entry_.get(), name_));
+      turned_ = format::FromFortranOrder(turned_);
+      next_ = fit_.count;
+    }
+    return SampleOf(turned_, {index * bytes_, bytes_}, fit_.dims);
   }
   // Checks that the archive can contain the promised elements.
   Result<void> CheckSize(zip_t* archive) const {
-    // DEFLATE makes at most 258 bytes of two bits: RFC 1951, 3.2.5.
-    constexpr zip_uint64_t kMaxRatio = 1032;
-    zip_stat_t stat;
-    zip_stat_init(&stat);
-    constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
-    if (zip_stat_index(archive, at_, 0, &stat) != 0 || (stat.valid & kNeeded) != kNeeded ||
-        (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)) {
-      return Broken("expected stored or deflated bytes");
-    }
+    QTX_ASSIGN_OR_RETURN(const std::uint64_t size, SizeOf(archive, at_, name_));
     std::int64_t all = 0;
     if (__builtin_mul_overflow(bytes_, fit_.count, &all) ||
         __builtin_add_overflow(all, header_.size, &all) ||
-        static_cast<zip_uint64_t>(all) != stat.size || stat.size / kMaxRatio > stat.comp_size) {
-      return Broken("found " + std::to_string(stat.size) + " bytes, not those of shape " +
-                    format::ToString(header_.dims));
+        static_cast<std::uint64_t>(all) != size) {
+      return Broken(name_, "found " + std::to_string(size) + " bytes, not those of shape " +
+                               format::ToString(header_.dims));
     }
     return {};
   }
@@ -103,9 +164,9 @@ class Array {
     at_ = at;
     next_ = 0;
     entry_.reset(zip_fopen_index(archive, at, 0));
-    if (entry_ == nullptr) return Broken(zip_strerror(archive));
+    if (entry_ == nullptr) return Broken(name_, zip_strerror(archive));
     std::string start(12, '\0');
-    QTX_RETURN_IF_ERROR(Fill(std::as_writable_bytes(std::span(start))));
+    QTX_RETURN_IF_ERROR(FillFrom(entry_.get(), name_, std::as_writable_bytes(std::span(start))));
     const auto byte = [&start](std::size_t i) {
       return static_cast<std::size_t>(static_cast<unsigned char>(start[i]));
     };
@@ -114,30 +175,16 @@ class Array {
     const std::size_t length =
         byte(8) + 256 * byte(9) + (first_version ? 0 : 65536 * byte(10) + 16777216 * byte(11));
     const std::size_t have = first_version ? 2 : 0;
-    if (length < have || length > kMaxHeaderBytes) return Broken("expected a NumPy .npy file");
+    if (length < have || length > kMaxHeaderBytes)
+      return Broken(name_, "expected a NumPy .npy file");
     start.resize(12 + length - have);
-    QTX_RETURN_IF_ERROR(Fill(std::as_writable_bytes(std::span(start).subspan(12))));
+    QTX_RETURN_IF_ERROR(
+        FillFrom(entry_.get(), name_, std::as_writable_bytes(std::span(start).subspan(12))));
     auto header = format::ParseNpyHeader(start);
     if (!header.has_value()) return At("array '" + name_ + "'", header.error());
     header_ = *std::move(header);
     return {};
   }
-  Result<void> Fill(std::span<std::byte> to) {
-    while (!to.empty()) {
-      const zip_int64_t read = zip_fread(entry_.get(), to.data(), to.size());
-      if (read <= 0) return Broken(read == 0 ? "is cut short" : "cannot be decompressed");
-      to = to.subspan(static_cast<std::size_t>(read));
-    }
-    return {};
-  }
-  // Reading past the last element makes libzip verify the checksum.
-  Result<void> ExpectEnd() {
-    char more = 0;
-    const zip_int64_t read = zip_fread(entry_.get(), &more, 1);
-    if (read == 0) return {};
-    return Broken(read < 0 ? "has a wrong checksum" : "has more bytes than its shape");
-  }
-
   std::string name_;
   zip_uint64_t at_ = 0;
   std::unique_ptr<zip_file_t, EntryClose> entry_;
@@ -146,26 +193,15 @@ class Array {
   std::int64_t bytes_ = 0;  // of a sample
   std::int64_t next_ = 0;   // sample that the stream is at
   std::map<std::int64_t, format::Tensor> kept_;
+  format::Tensor turned_;  // an array in Fortran order, in C order
 };
 
 class Archive {
  public:
   tl::expected<void, BadSample> Open(const std::string& path, const Target& target) {
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) {
-      return Bad(Reason::kUnreadable, {ErrorCode::kUnreadable, "", "no such file"});
-    }
-    int code = 0;
-    archive_.reset(zip_open(path.c_str(), ZIP_RDONLY, &code));
-    if (archive_ == nullptr) {
-      zip_error_t why;
-      zip_error_init_with_code(&why, code);
-      const std::string message = zip_error_strerror(&why);
-      zip_error_fini(&why);
-      return Bad(
-          code == ZIP_ER_OPEN || code == ZIP_ER_READ ? Reason::kUnreadable : Reason::kMalformed,
-          {ErrorCode::kInvalid, "", message});
-    }
+    auto archive = OpenArchive(path);
+    if (!archive.has_value()) return BadFile(archive.error());
+    archive_ = *std::move(archive);
     for (const Input& input : target.inputs) {
       auto opened = arrays_.emplace_back().Open(archive_.get(), input);
       if (!opened.has_value()) return opened;
@@ -194,7 +230,7 @@ class Archive {
   }
 
  private:
-  std::unique_ptr<zip_t, ZipClose> archive_;  // outlives its entries
+  ZipArchive archive_;  // outlives its entries
   std::vector<Array> arrays_;
 };
 
@@ -229,7 +265,41 @@ class Npz : public Reader {
   mutable std::string path_;
 };
 
+// The array's bytes, which are an .npy file.
+Result<std::string> ReadEntry(zip_t* archive, std::uint64_t at, const std::string& name) {
+  QTX_ASSIGN_OR_RETURN(const std::uint64_t size, SizeOf(archive, at, name));
+  if (size > static_cast<std::uint64_t>(format::kMaxTensorBytes))
+    return Error{ErrorCode::kTooLarge, "array '" + name + "'",
+                 "found " + std::to_string(size) + " bytes, expected at most " +
+                     std::to_string(format::kMaxTensorBytes)};
+  const std::unique_ptr<zip_file_t, EntryClose> entry(zip_fopen_index(archive, at, 0));
+  if (entry == nullptr) return Broken(name, zip_strerror(archive));
+  std::string bytes(size, '\0');
+  QTX_RETURN_IF_ERROR(FillFrom(entry.get(), name, std::as_writable_bytes(std::span(bytes))));
+  QTX_RETURN_IF_ERROR(EndOf(entry.get(), name));
+  return bytes;
+}
+
 }  // namespace
+
+Result<format::Tensor> ReadNpzArray(const std::string& path, const std::string& name) {
+  const auto archive = OpenArchive(path);
+  if (!archive.has_value()) return At(path, archive.error());
+  const zip_int64_t count = zip_get_num_entries(archive->get(), 0);
+  const std::string file = name + ".npy";
+  zip_int64_t at = zip_name_locate(archive->get(), file.c_str(), 0);
+  if (at < 0 && count == 1) at = 0;
+  if (at < 0) {
+    return Error{ErrorCode::kInvalid, path,
+                 "found " + std::to_string(count) + " arrays, none of them '" + name +
+                     "', expected it, or one array alone"};
+  }
+  const auto bytes = ReadEntry(archive->get(), static_cast<std::uint64_t>(at), file);
+  if (!bytes.has_value()) return At(path, bytes.error());
+  auto tensor = format::ParseNpy(*bytes);
+  if (!tensor.has_value()) return At(path, At("array '" + file + "'", tensor.error()));
+  return tensor;
+}
 
 std::unique_ptr<Reader> NpzReader(const Target& target) { return std::make_unique<Npz>(target); }
 

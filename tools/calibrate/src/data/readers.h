@@ -45,4 +45,9 @@ struct Slice {
 };
 Result<Slice> SliceOf(format::ElementType type, const Fit& fit, std::int64_t index);
 
+/// The bytes of `slice` of an array in C order, as a sample of shape `dims`.
+/// Errors: kInvalid where the array has fewer.
+Result<format::Tensor> SampleOf(const format::Tensor& array, const Slice& slice,
+                                const format::Dims& dims);
+
 }  // namespace qtx::calibrate

@@ -45,7 +45,7 @@ class Page(unittest.TestCase):
     def open(self, net):
         model = os.path.join(MODELS, net, "model.onnx")
         subprocess.run([QTX, "inspect", model, "--html", path(net + ".html")], check=True)
-        self.model = json.loads(subprocess.run([QTX, "inspect", model, "--json", "--findings"], check=True,
+        self.model = json.loads(subprocess.run([QTX, "inspect", model, "--json", "-", "--findings"], check=True,
                                                capture_output=True).stdout)
         self.page.open("file://" + path(net + ".html"))
 

@@ -89,6 +89,7 @@ struct RaceOptions {
   double longest = 5;     // seconds; a backend whose run takes longer is not measured
   double seconds = 0.03;  // approximate time of a backend in a round
   backend::Backend* reference = nullptr;  // computes expected outputs; nullptr: no comparison
+  std::function<bool()> stopped = [] { return false; };  // true: what is not begun is left out
 };
 
 /// A workload that could not be created.
@@ -102,7 +103,8 @@ struct Results {
 };
 
 /// Races all contenders with the same number of threads on workloads of one name, all types in the
-/// same rounds. Rows are ordered by threads, workload, contender.
+/// same rounds. Rows are ordered by threads, workload, contender. What Race returns after
+/// `options.stopped` is incomplete.
 Results Race(std::span<const Workload> workloads, std::span<Contender> contenders,
              const RaceOptions& options);
 

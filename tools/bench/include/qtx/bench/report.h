@@ -16,6 +16,7 @@ struct Report {
   Machine machine;
   RaceOptions options;
   Results results;
+  bool interrupted = false;  // workloads are missing that were to be measured
 };
 
 /// The highest measured peak for the row's kind of numbers and threads; nullptr when unknown.
