@@ -90,27 +90,37 @@ T InSetting(const char* place, Result<T> result) {
   return *std::move(result);
 }
 
-nb::tuple Quantize(const Model& model, const std::string& activations, const std::string& weights,
-                   const std::string& range, const std::string& weight_range,
-                   const std::string& rules, bool quantized_io, bool equalize, bool correct_bias,
-                   nb::object given, int threads) {
+// As qtx.quantize has them.
+struct QuantizeSettings {
+  std::string activations, weights, range, weight_range;
+  std::string rules;  // the text of the file; may be empty
+  bool quantized_io = false, equalize = false, correct_bias = false;
+  int threads = 1;
+};
+
+quantize::Options OptionsOf(const QuantizeSettings& settings) {
+  quantize::Options options;
+  quantize::Settings& all = options.settings;
+  all.activations = InSetting("activations", quantize::ParseActivations(settings.activations));
+  all.weights = InSetting("weights", quantize::ParseWeights(settings.weights));
+  all.activation_range = InSetting("range", quantize::ParseRangeMethods(settings.range));
+  all.weight_range = InSetting("weight_range", quantize::ParseRangeMethods(settings.weight_range));
+  if (!settings.rules.empty())
+    options.rules = Unwrap(quantize::ParseRules(settings.rules, "rules"));
+  options.quantized_io = settings.quantized_io;
+  options.equalize = settings.equalize;
+  options.correct_bias = settings.correct_bias;
+  return options;
+}
+
+nb::tuple Quantize(const Model& model, const QuantizeSettings& settings, nb::object given) {
   std::optional<PythonSamples> samples;
   if (!given.is_none()) samples.emplace(std::move(given));
   quantize::Quantized done = WithoutGil([&] {
-    quantize::Options options;
-    options.settings.activations =
-        InSetting("activations", quantize::ParseActivations(activations));
-    options.settings.weights = InSetting("weights", quantize::ParseWeights(weights));
-    options.settings.activation_range = InSetting("range", quantize::ParseRangeMethods(range));
-    options.settings.weight_range =
-        InSetting("weight_range", quantize::ParseRangeMethods(weight_range));
-    if (!rules.empty()) options.rules = Unwrap(quantize::ParseRules(rules, "rules"));
-    options.quantized_io = quantized_io;
-    options.equalize = equalize;
-    options.correct_bias = correct_bias;
+    quantize::Options options = OptionsOf(settings);
     if (!samples) return Unwrap(quantize::Quantize(model, options));
     options.measure = [&](const Model& measured) -> Result<Model> {
-      return CalibrateOn(measured, *samples, {.axis = 1, .threads = threads}).model;
+      return CalibrateOn(measured, *samples, {.axis = 1, .threads = settings.threads}).model;
     };
     return Unwrap(quantize::Quantize(Unwrap(options.measure(model)), options));
   });
@@ -123,10 +133,19 @@ nb::tuple Quantize(const Model& model, const std::string& activations, const std
 void BindQuantize(nb::module_& module) {
   module.def("calibrate", Calibrate, nb::arg("model"), nb::arg("samples"), nb::arg("axis").none(),
              nb::arg("bins"), nb::arg("threads"), nb::arg("skip_bad_samples"));
-  module.def("quantize", Quantize, nb::arg("model"), nb::arg("activations"), nb::arg("weights"),
-             nb::arg("range"), nb::arg("weight_range"), nb::arg("rules"), nb::arg("quantized_io"),
-             nb::arg("equalize"), nb::arg("correct_bias"), nb::arg("samples").none(),
-             nb::arg("threads"));
+  nb::class_<QuantizeSettings>(module, "QuantizeSettings")
+      .def(nb::init<>())
+      .def_rw("activations", &QuantizeSettings::activations)
+      .def_rw("weights", &QuantizeSettings::weights)
+      .def_rw("range", &QuantizeSettings::range)
+      .def_rw("weight_range", &QuantizeSettings::weight_range)
+      .def_rw("rules", &QuantizeSettings::rules)
+      .def_rw("quantized_io", &QuantizeSettings::quantized_io)
+      .def_rw("equalize", &QuantizeSettings::equalize)
+      .def_rw("correct_bias", &QuantizeSettings::correct_bias)
+      .def_rw("threads", &QuantizeSettings::threads);
+  module.def("quantize", Quantize, nb::arg("model"), nb::arg("settings"),
+             nb::arg("samples").none());
 }
 
 }  // namespace qtx::python

@@ -3,11 +3,13 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <tuple>
 
 #include "binding.h"
 #include "qtx/backend/protocol.h"
@@ -97,12 +99,16 @@ Tensor Make(ElementType type, format::Dims dims, std::optional<format::Quantizat
   return tensor;
 }
 
+// Scale, offset, axis, block_shape.
+using Parameters = std::tuple<std::vector<float>, std::vector<std::int32_t>,
+                              std::vector<std::int64_t>, std::vector<std::int64_t>>;
+
 Tensor MakeStored(std::string_view type, format::Dims dims, nb::handle data,
-                  std::vector<float> scale, std::vector<std::int32_t> offset,
-                  std::vector<std::int64_t> axis, std::vector<std::int64_t> block_shape) {
+                  Parameters parameters) {
   const BorrowedBytes borrowed(data);
   return WithoutGil([&] {
     const ElementType elem_type = TypeOf(type);
+    auto& [scale, offset, axis, block_shape] = parameters;
     std::optional<format::Quantization> quantization;
     if (format::IsQuantized(elem_type) || !scale.empty()) {
       quantization.emplace();
@@ -210,7 +216,7 @@ void BindTensors(nb::module_& module) {
   nb::class_<Tensor> tensor(module, "Tensor");
   tensor
       .def_static("make", MakeStored, nb::arg("type"), nb::arg("dims"), nb::arg("data"),
-                  nb::arg("scale"), nb::arg("offset"), nb::arg("axis"), nb::arg("block_shape"))
+                  nb::arg("parameters"))
       .def_prop_ro("type", [](const Tensor& self) { return Text(format::Name(self.elem_type)); })
       .def_prop_ro("dims", [](const Tensor& self) { return self.dims; })
       .def_prop_ro("is_quantized",

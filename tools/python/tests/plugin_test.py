@@ -45,6 +45,8 @@ def test_each_case_is_an_item(tmp_path):
     status, text = run_pytest(tmp_path, "--qtx", "mine.py", "--qtx-filter", "add/tie*", "-v")
     assert status == 0, text
     assert "add/tie_with_odd_offset@exact PASSED" in text
+    status, text = run_pytest(tmp_path, "--qtx", "mine.py", "-k", "add.S2 and tie_with_odd_offset", "-m", "qtx")
+    assert status == 0 and "1 passed" in text and "deselected" in text, text
 
 
 def test_a_wrong_answer_fails_with_the_clause(tmp_path):

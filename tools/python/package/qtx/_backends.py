@@ -2,18 +2,20 @@
 
 import os
 import traceback
+import typing
 
 import numpy as np
 
 from qtx import _core
 from qtx._arrays import array_of, bytes_of, dtypes_of, type_of
 from qtx._errors import Error, Unsupported
+from qtx._interpreter import Array
 from qtx._model import Model, lower, texts
 from qtx._tensor import Tensor, wrapped
 
 
-class Interrupted(Exception):
-    """What the harness is told after KeyboardInterrupt and the like, which are raised again when it has ended."""
+Run = typing.Callable[[dict[str, Array]], typing.Mapping[str, Array]]
+Backend = typing.Union[str, typing.Callable[[bytes], Run]]
 
 
 def _place(fault):
@@ -99,7 +101,7 @@ def _result(value, output):
     own = type_of(array.dtype)
     if own is None:
         raise Error(f"found an array of {array.dtype}", place, code="protocol")
-    return _core.Tensor.make(own, list(array.shape), bytes_of(array, own), [], [], [], [])
+    return _core.Tensor.make(own, list(array.shape), bytes_of(array, own), ([], [], [], []))
 
 
 def source_of(backend, arithmetics=None):
@@ -115,12 +117,13 @@ def source_of(backend, arithmetics=None):
     return _core.BackendSource.adapted(adapter), adapter
 
 
-def backends():
+def backends() -> list[str]:
     """Names of the backends that this build has, the reference first."""
     return list(_core.available_backends())
 
 
-def from_onnx_backend(backend, device="CPU", arithmetics=("float32",), declines=(NotImplementedError,)):
+def from_onnx_backend(backend, device: str = "CPU", arithmetics: typing.Iterable[str] = ("float32",),
+                      declines: tuple[type[Exception], ...] = (NotImplementedError,)) -> typing.Callable[[bytes], Run]:
     """A backend for `qtx.validate` from one of ONNX's interface: a module or class with `prepare(model, device)`.
 
     It is given stock ONNX: extended models in their QDQ form, with the stored integers of quantized inputs and outputs.

@@ -2,12 +2,14 @@
 
 import dataclasses
 import math
+import os
+import typing
 
 import numpy as np
 
 from qtx import _core, _table
-from qtx._interpreter import Interpreter
-from qtx._model import Model, _path, load, lower
+from qtx._interpreter import Array, Interpreter
+from qtx._model import Model, ModelLike, _path, load, lower
 from qtx._tensor import Tensor
 
 
@@ -48,7 +50,7 @@ class Comparison(list):
         self.arithmetic, self.missing = arithmetic, missing
 
     @property
-    def first(self):
+    def first(self) -> Layer | None:
         """The first Layer in the order of the graph that differs, or None: where the difference comes from."""
         return min((layer for layer in self if layer.differing), key=lambda layer: layer.position, default=None)
 
@@ -67,12 +69,12 @@ class Comparison(list):
     def _repr_html_(self):
         return _table.markup(self._caption(), self._HEADERS, self._rows())
 
-    def html(self, path):
+    def html(self, path: str | os.PathLike) -> None:
         """Writes the table as a page that works offline. Raises qtx.Error."""
         _core.write_file(_path(path), _table.page("qtx.compare", self._caption(), self._HEADERS, self._rows()).encode())
 
 
-def compare(model, inputs, session, *, arithmetic="float32"):
+def compare(model: ModelLike, inputs: typing.Mapping[str, Array], session, *, arithmetic: str = "float32") -> Comparison:
     """Compares each value that a session computes with the reference's, on the same inputs: a Comparison, worst first.
 
     session: an onnxruntime.InferenceSession, or a callable that takes the inputs by name and gives values by name: arrays of

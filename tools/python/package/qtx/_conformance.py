@@ -20,12 +20,13 @@ import functools
 import json
 import os
 import pathlib
+import typing
 
 from qtx import _core, _table
-from qtx._backends import source_of
+from qtx._backends import Backend, source_of
 from qtx._errors import Error
-from qtx._interpreter import feeds
-from qtx._model import Model, _number, _path, load, suite_folder, texts
+from qtx._interpreter import Array, feeds
+from qtx._model import Model, ModelLike, _number, _path, load, suite_folder, texts
 from qtx._tensor import wrapped
 
 _OUTCOMES = ("pass", "fail", "unsupported", "crash", "timeout", "protocol_error", "expected_fail", "unexpected_pass", "self",
@@ -132,8 +133,11 @@ def _settings(filters, level, arithmetics, jobs, expected_failures, diagnose):
     return settings
 
 
-def validate(backend, *, filter=None, level=None, arithmetics=None, suite=None, expected_failures=None, jobs=1,  # pylint: disable=redefined-builtin
-             progress=None, diagnose=True):
+def validate(backend: Backend, *, filter: str | typing.Iterable[str] | None = None,  # pylint: disable=redefined-builtin
+             level: str | None = None, arithmetics: str | typing.Iterable[str] | None = None,
+             suite: str | os.PathLike | None = None,
+             expected_failures: str | os.PathLike | typing.Mapping[str, str] | None = None, jobs: int = 1,
+             progress: typing.Callable[[str, str, str], object] | None = None, diagnose: bool = True) -> Report:
     """Runs the suite against a backend (a name or a callable: see qtx._conformance) and gives a Report.
 
     filter: a glob on case ids, or several: "conv/*". level: "core", "vision", "transformer", "subbyte" or "scaled-float".
@@ -206,7 +210,7 @@ class Identities(list):
         return _table.markup("arithmetics", self._HEADERS, self._rows())
 
 
-def identify(backend, *, suite=None):
+def identify(backend: Backend, *, suite: str | os.PathLike | None = None) -> Identities:
     """Names the arithmetic of each operator of a backend, from the few cases that tell arithmetics apart: Identities."""
     source, adapter = source_of(backend)
     found = _core.identify(_suite(suite), source)
@@ -250,7 +254,9 @@ class Shrunk:
         return "\n".join(lines + [f"cause: {self.cause or 'unknown'}"])
 
 
-def shrink(backend, case, inputs=None, *, arithmetic=None, max_runs=5000, suite=None, folder=None):
+def shrink(backend: Backend, case: str | ModelLike, inputs: typing.Mapping[str, Array] | None = None, *,
+           arithmetic: str | None = None, max_runs: int = 5000, suite: str | os.PathLike | None = None,
+           folder: str | os.PathLike | None = None) -> Shrunk:
     """Reduces a failure of a backend to the smallest model that fails in the same way: a Shrunk.
 
     case: the id of a case of the suite; or, with `inputs` (arrays by name, as for Interpreter.run), a model.
@@ -301,7 +307,8 @@ class FuzzReport:
         return "\n".join(lines)
 
 
-def fuzz(backend, *, cases=1000, seed=1, operators="*", arithmetic=None):
+def fuzz(backend: Backend, *, cases: int = 1000, seed: int = 1, operators: str = "*",
+         arithmetic: str | None = None) -> FuzzReport:
     """Runs random models against a backend, each several times and beside others, and reduces what fails: a FuzzReport.
 
     The same seed gives the same models. `operators`: a glob on op_types. Raises qtx.Error for an arithmetic that the backend

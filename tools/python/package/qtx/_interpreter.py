@@ -1,11 +1,17 @@
 """The reference interpreter."""
 
+import typing
+
+import numpy as np
+
 from qtx import _core
-from qtx._model import load, texts
-from qtx._tensor import given, wrapped
+from qtx._model import ModelLike, load, texts
+from qtx._tensor import Tensor, given, wrapped
+
+Array = typing.Union[np.ndarray, Tensor]
 
 
-def arithmetics():
+def arithmetics() -> list[str]:
     """The named arithmetics that the reference computes in: "exact", "float32", "tflite", ..."""
     return list(_core.arithmetics())
 
@@ -19,7 +25,8 @@ class Interpreter:
     an Interpreter: its runs take turns, without the GIL.
     """
 
-    def __init__(self, model, arithmetic="exact", node_arithmetics=None):
+    def __init__(self, model: ModelLike, arithmetic: str = "exact",
+                 node_arithmetics: typing.Mapping[str, str] | None = None):
         texts([arithmetic], "arithmetic")
         by_node = dict(node_arithmetics or {})
         texts(by_node.keys(), "node_arithmetics")
@@ -30,7 +37,7 @@ class Interpreter:
         self._names = [output.name for output in self.model.outputs]
         self._session = _core.Session(self.model._core, arithmetic, by_node)
 
-    def run(self, inputs, intermediates=False):
+    def run(self, inputs: typing.Mapping[str, Array], intermediates: bool = False) -> dict[str, Array]:
         """Runs the model: from the inputs by name, the outputs by name.
 
         For a quantized input: a qtx.Tensor, an array of its storage type (stored values; the model has the parameters), or

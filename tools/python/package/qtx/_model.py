@@ -4,16 +4,25 @@ import dataclasses
 import operator
 import os
 import pathlib
+import typing
 
 from qtx import _core, _table
 from qtx._errors import Error
 
+class ModelProto(typing.Protocol):
+    """What is used of an onnx.ModelProto."""
+
+    def SerializeToString(self) -> bytes:  # pylint: disable=invalid-name
+        """The model's bytes."""
+
+
+ModelLike = typing.Union[str, os.PathLike, bytes, bytearray, memoryview, ModelProto, "Model"]
 _TAKEN = "a path, bytes, an onnx.ModelProto or a qtx.Model"
 
 
 @dataclasses.dataclass(frozen=True)
 class Value:
-    """A declared value: its name, element type ("FLOAT", "INT8Q"; "UNDEFINED" if it is no tensor) and shape.
+    """A declared value: its name, element type ("FLOAT", "INT8Q"; "UNKNOWN" if it is no tensor) and shape.
 
     `shape` has a number, a symbol's name or None for each dimension; it is None where the rank is unknown. `text` describes
     the type with its parameters, for people.
@@ -60,7 +69,7 @@ class File(bytes):
     kind = ""
     ledger = ()
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike) -> None:
         """Writes the file: beside `path` first, then renamed. Raises qtx.Error."""
         _core.write_file(_path(path), bytes(self))
 
@@ -81,30 +90,30 @@ class Model:
         return model
 
     @property
-    def inputs(self):
+    def inputs(self) -> list[Value]:
         """The graph's inputs without initializers, in order, each a Value."""
         return _values(self._core.inputs)
 
     @property
-    def outputs(self):
+    def outputs(self) -> list[Value]:
         """The graph's outputs, in order, each a Value."""
         return _values(self._core.outputs)
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """"qtx" for the extended form; "qdq", "qoperator", "qonnx" or "onnx" for stock ONNX."""
         return _core.Source.from_model(self._core).kind()
 
     @property
-    def opset(self):
+    def opset(self) -> int:
         """The version of ai.onnx that the model imports; 0 for none."""
         return self._core.opset
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """The serialized ModelProto: the same bytes everywhere. Raises qtx.Error beyond 2 GiB."""
         return self._core.serialize()
 
-    def save(self, path, kind=None, allow=()):
+    def save(self, path: str | os.PathLike, kind: str | None = None, allow: typing.Iterable[str] = ()) -> None:
         """Writes the model as `kind`, by default as it is, or as the kind whose files alone end like `path` (.tflite).
 
         The file is written beside `path` and then renamed. Raises qtx.Error.
@@ -200,7 +209,8 @@ def _kind(kind, name):
     return kind or ""
 
 
-def load(model, kind=None, *, companions=(), subgraph=None):
+def load(model: ModelLike, kind: str | None = None, *, companions: typing.Iterable[str | os.PathLike] = (),
+         subgraph: str | None = None) -> Model:
     """Reads a model: a path, bytes, an onnx.ModelProto, or a Model, which is returned.
 
     ONNX is taken as it is, extended or stock; every other kind ("tflite", "paddle", "caffe2", ...) becomes the extended
@@ -217,12 +227,14 @@ def load(model, kind=None, *, companions=(), subgraph=None):
     return Model._of(*_core.read(source, _kind(kind, "kind"), _options(subgraph=subgraph)))
 
 
-def check(model):
+def check(model: ModelLike) -> list[Finding]:
     """Holds a model to every rule of the specification: the list of Findings, empty for a model that conforms."""
     return [Finding(*row) for row in _core.check(load(model)._core)]
 
 
-def convert(model, to="qtx", from_=None, *, opset=None, allow=(), companions=(), subgraph=None):
+def convert(model: ModelLike, to: str = "qtx", from_: str | None = None, *, opset: int | None = None,
+            allow: typing.Iterable[str] = (), companions: typing.Iterable[str | os.PathLike] = (),
+            subgraph: str | None = None) -> Model | File:
     """Converts a model to another kind: a Model where that is ONNX, else a File (bytes), each with its `ledger`.
 
     `to`: "qtx" (the extended form), "qdq", "qoperator", "qonnx", "tflite", "tensorrt", ...; `qtx.kinds()` lists all.
@@ -241,7 +253,8 @@ def convert(model, to="qtx", from_=None, *, opset=None, allow=(), companions=(),
     return Model._of(written, ledger + more)
 
 
-def lower(model, to="qdq", *, opset=None, allow=(), io="real"):
+def lower(model: ModelLike, to: str = "qdq", *, opset: int | None = None, allow: typing.Iterable[str] = (),
+          io: str = "real") -> Model:
     """The stock ONNX form of an extended model, which runs everywhere: a Model. `qtx.lift` brings the extended form back.
 
     `to`: "qdq" (QuantizeLinear and DequantizeLinear, every quantized value a float value of the same name) or "qoperator"
@@ -260,12 +273,12 @@ def lower(model, to="qdq", *, opset=None, allow=(), io="real"):
     return Model._of(_core.with_stored_io(lowered._core, extended._core))
 
 
-def lift(model, *, opset=None):
+def lift(model: ModelLike, *, opset: int | None = None) -> Model:
     """The extended form of stock ONNX, whichever nodes it quantizes with: a Model. Raises qtx.Error."""
     return convert(model, "qtx", "qdq", opset=opset)
 
 
-def infer(model):
+def infer(model: ModelLike) -> Model:
     """The ONNX model as it is, with the types and shapes of values that follow from its operators: a Model.
 
     Raises qtx.Error for a model that breaks a rule or is no ONNX.
@@ -276,7 +289,7 @@ def infer(model):
     return Model._of(*_core.write(_core.infer(source.onnx()), "qtx", _options(), source))
 
 
-def diff(a, b):
+def diff(a: ModelLike, b: ModelLike) -> list[Difference]:
     """In what two models of any kinds differ, a list of Differences; empty where they agree.
 
     Values and initializers are compared by name, nodes by their outputs, initializers by their elements. Two ONNX models of
@@ -302,7 +315,7 @@ class Kind:
     writes: bool
 
 
-def kinds():
+def kinds() -> list[Kind]:
     """All kinds of model files, in the order in which a file is tried."""
     return [Kind(*row) for row in _core.kinds()]
 

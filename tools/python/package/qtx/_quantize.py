@@ -2,10 +2,11 @@
 
 import os
 import pathlib
+import typing
 
 from qtx import _core
-from qtx._interpreter import feeds
-from qtx._model import Model, _number, load, texts
+from qtx._interpreter import Array, feeds
+from qtx._model import Model, ModelLike, _number, load, texts
 
 
 class _Samples:
@@ -37,7 +38,11 @@ def _threads(threads):
     return max(1, min(_number(threads, "threads") or os.cpu_count() or 1, 256))
 
 
-def calibrate(model, samples, *, axis=None, bins=2048, threads=None, skip_bad_samples=False):
+Samples = typing.Iterable[typing.Mapping[str, Array]]
+
+
+def calibrate(model: ModelLike, samples: Samples, *, axis: int | None = None, bins: int = 2048, threads: int | None = None,
+              skip_bad_samples: bool = False) -> Model:
     """Runs a float model over samples and gives it with exact statistics of every float value: a Model.
 
     samples: an iterable of dicts of arrays by input name. A sequence (with len and indices) is read on demand; another
@@ -57,8 +62,10 @@ def calibrate(model, samples, *, axis=None, bins=2048, threads=None, skip_bad_sa
     return Model._of(calibrated)
 
 
-def quantize(model, samples=None, *, activations="int8:asymmetric", weights="int8:symmetric:per-axis", range="minmax",  # pylint: disable=redefined-builtin
-             weight_range="minmax", rules=None, io="float", equalize=False, bias_correction=False, threads=None):
+def quantize(model: ModelLike, samples: Samples | None = None, *, activations: str = "int8:asymmetric",
+             weights: str = "int8:symmetric:per-axis", range: str = "minmax",  # pylint: disable=redefined-builtin
+             weight_range: str = "minmax", rules: str | os.PathLike | None = None, io: str = "float", equalize: bool = False,
+             bias_correction: bool = False, threads: int | None = None) -> Model:
     """Quantizes a float model by its statistics: a Model in the extended form, with its `ledger`.
 
     samples: as for `calibrate`, which then measures the statistics first; None: the model has them.
@@ -73,14 +80,18 @@ def quantize(model, samples=None, *, activations="int8:asymmetric", weights="int
     """
     if io not in ("float", "quantized"):
         raise ValueError(f"io: found {io!r}, expected 'float' or 'quantized'")
+    settings = _core.QuantizeSettings()
     for name, value in (("activations", activations), ("weights", weights), ("range", range), ("weight_range", weight_range)):
         texts([value], name)
+        setattr(settings, name, value)
+    settings.rules = "" if rules is None else pathlib.Path(rules).read_text(encoding="utf-8")
+    settings.quantized_io = io == "quantized"
+    settings.equalize, settings.correct_bias = bool(equalize), bool(bias_correction)
+    settings.threads = _threads(threads)
     core = load(model)._core
     given = None if samples is None else _Samples(samples, core.inputs)
-    text = "" if rules is None else pathlib.Path(rules).read_text(encoding="utf-8")
     try:
-        quantized, ledger = _core.quantize(core, activations, weights, range, weight_range, text, io == "quantized",
-                                           bool(equalize), bool(bias_correction), given, _threads(threads))
+        quantized, ledger = _core.quantize(core, settings, given)
     finally:
         if given is not None:
             given.reraise()

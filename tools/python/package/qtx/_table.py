@@ -7,9 +7,16 @@ def _cell(value):
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+_WIDEST = 40  # characters of a cell of text
+
+
+def _short(cell):
+    return cell if len(cell) <= _WIDEST else f"{cell[:_WIDEST // 2 - 1]}..{cell[-_WIDEST // 2 + 1:]}"
+
+
 def text(headers, rows):
-    """Columns aligned with blanks: numbers to the right, texts to the left."""
-    cells = [list(headers)] + [[_cell(value) for value in row] for row in rows]
+    """Columns aligned with blanks: numbers to the right, texts to the left, those that are long without their middle."""
+    cells = [list(headers)] + [[_short(_cell(value)) for value in row] for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(headers))]
     right = [bool(rows) and all(isinstance(row[i], (int, float)) for row in rows) for i in range(len(headers))]
     lines = []

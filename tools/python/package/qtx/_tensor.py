@@ -44,24 +44,25 @@ class Tensor:
             offsets *= len(scales)
         axes = [] if axis is None else _vector(axis, np.int64, "axis")
         blocks = [] if block_shape is None else _vector(block_shape, np.int64, "block_shape")
-        self._core = _core.Tensor.make(type, list(array.shape), bytes_of(array, storage), scales,
-                                       offsets if any(offsets) else [], axes, blocks)
+        self._core = _core.Tensor.make(type, list(array.shape), bytes_of(array, storage),
+                                       (scales, offsets if any(offsets) else [], axes, blocks))
 
     @property
-    def type(self):
+    def type(self) -> str:
         """The element type: "INT8Q"."""
         return self._core.type
 
     @property
-    def shape(self):
+    def shape(self) -> tuple:
         """The dimensions, a tuple."""
         return tuple(self._core.dims)
 
     @property
-    def stored(self):
+    def stored(self) -> np.ndarray:
         """The stored values as a numpy array of `shape`, in units of one LSB; borrows the tensor's memory.
 
-        Types that numpy lacks: see qtx._arrays.
+        bfloat16, float8, float4 and integers of 4 and 2 bits are types of ml_dtypes where that is installed, else raw: uint16,
+        uint8 codes, int8 or uint8. Bipolar bits are int8, -1 and +1.
         """
         return stored_of(self._core)
 
@@ -86,7 +87,7 @@ class Tensor:
         """Elements along each axis that share a parameter, or None where each has its own."""
         return tuple(self._core.block_shape) or None
 
-    def real(self):
+    def real(self) -> np.ndarray:
         """The real values, scale * (stored - offset), as float64: exact for storage of up to 16 bits, else rounded once."""
         return self._core.reals().reshape(self.shape)
 
@@ -132,4 +133,4 @@ def given(value, declared, place):
         found = "FLOAT"
     else:
         raise TypeError(f"{place}: found an array of {array.dtype}, expected {expected(storage, is_quantized)}")
-    return _core.Tensor.make(found, list(array.shape), bytes_of(array, found), [], [], [], [])
+    return _core.Tensor.make(found, list(array.shape), bytes_of(array, found), ([], [], [], []))

@@ -82,7 +82,7 @@ class Backend(_Backend):
         if not cls.supports_device(device):
             raise ValueError(f"device: found {device!r}, expected 'CPU'")
         loaded = qtx.load(model)
-        if any(value.type == "UNDEFINED" for value in [*loaded.inputs, *loaded.outputs]):
+        if any(value.type == "UNKNOWN" for value in [*loaded.inputs, *loaded.outputs]):
             raise BackendIsNotSupposedToImplementIt("qtx: an input or output that is no tensor")
         return Prepared(_supposed(lambda: qtx.Interpreter(loaded, kwargs.get("arithmetic", ARITHMETIC))))
 

@@ -1,8 +1,9 @@
 """pytest --qtx mybackend.py: the conformance suite against a backend, a test for each case.
 
 The file (or module `package.module`) defines `prepare`, a backend as qtx.validate takes it; `FILE:NAME` names another. A name
-that qtx.backends() lists is a built-in one. Each test is marked with the clause that the case shows (-m conv.C3 does not
-parse; use -k), cases that the backend declines are skipped, and those of --qtx-expected-failures are xfail, strictly.
+that qtx.backends() lists is a built-in one. Each test has the mark qtx(CLAUSE), and -k CLAUSE chooses those of a clause; cases
+that the backend declines are skipped, and those of --qtx-expected-failures are xfail, strictly. Without other arguments only
+the suite runs.
 """
 
 import importlib
@@ -37,13 +38,15 @@ def pytest_configure(config):
 
 
 def pytest_collection(session):
-    """Adds the suite to what is collected."""
+    """Leaves out the current folder, which pytest adds where it is given no file."""
     if session.config.getoption("--qtx"):
-        session.config.args = [arg for arg in session.config.args if arg != str(session.config.invocation_params.dir)] or []
+        here = str(session.config.invocation_params.dir)
+        session.config.args = [argument for argument in session.config.args if argument != here]
 
 
+@pytest.hookimpl(tryfirst=True)  # before -k and -m choose
 def pytest_collection_modifyitems(session, config, items):
-    """The cases come after the tests of files."""
+    """Adds the cases, after the tests of files."""
     if config.getoption("--qtx"):
         items.extend(Suite.from_parent(session, name="qtx").collect())
 
@@ -99,9 +102,7 @@ class Case(pytest.Item):
         super().__init__(**others)
         self.case, self.backend, self.arithmetic, self.folder = case, backend, arithmetic, folder
         self.add_marker(pytest.mark.qtx(case["spec"]))
-        for tag in case["tags"]:
-            self.keywords[tag] = True
-        self.keywords[case["spec"]] = True
+        self.extra_keyword_matches.update([case["spec"], *case["tags"]])
 
     def runtest(self):
         """Runs the case alone."""
