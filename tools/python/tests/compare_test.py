@@ -47,6 +47,21 @@ def test_wrong_sessions_are_named():
         qtx.compare(models.chain(), INPUTS, lambda inputs: 1 // 0)
 
 
+# A session whose own output is another than that of a session with every value: as one with a fused kernel that is wrong.
+def test_outputs_are_those_of_the_session_itself():
+    ort = pytest.importorskip("onnxruntime")
+    lowered = qtx.lower(models.chain()).to_bytes()
+
+    class Fused(ort.InferenceSession):
+        def run(self, output_names, input_feed, run_options=None):
+            results = super().run(output_names, input_feed, run_options)
+            return [result + 1 for result in results] if len(results) == 1 else results
+    comparison = qtx.compare(models.chain(), INPUTS, Fused(lowered, providers=["CPUExecutionProvider"]))
+    assert [(layer.value, layer.largest) for layer in comparison] == [("y", 1), ("t", 0)]
+    stored = ort.InferenceSession(qtx.lower(models.chain(), io="stored").to_bytes(), providers=["CPUExecutionProvider"])
+    assert qtx.compare(models.chain(), INPUTS, stored).first is None
+
+
 def test_onnx_runtime_has_every_value():
     ort = pytest.importorskip("onnxruntime")
     model = qtx.load(models.chain())

@@ -81,10 +81,11 @@ def compare(model: ModelLike, inputs: typing.Mapping[str, Array], session, *, ar
         the storage type, reals as float arrays, or qtx.Tensors, of any values of the model.
     arithmetic: what the reference computes in; "float32" is that of stock QDQ, "exact" the normative one.
 
-    Of an InferenceSession the providers and options are used, not the session itself: it gives graph outputs alone. Its model
-    must be `model` or a form of it, since a second session is made of the QDQ form of `model` with every value as a graph
-    output. Graph optimizations of that session may differ from those of the first, as it has to keep values that the first
-    one fuses away.
+    An InferenceSession gives graph outputs alone. Those are its own; for the other values a second session of its providers
+    and options is made, of the QDQ form of `model` with every value as a graph output. So the session's model must be `model`
+    or a form of it, with the same inputs and outputs in the same order. Graph optimizations of the second session may differ,
+    as it has to keep values that the first one fuses away: where an output differs and no value before it does, a fused kernel
+    of the first session is the cause.
     Both sides run the whole model, so a difference goes on to the layers after it: `Comparison.first` is where it begins.
     Raises qtx.Error, TypeError for wrong inputs, and what the session raises.
     """
@@ -118,7 +119,7 @@ def _produced(model):
 
 
 def _values_of_session(model, inputs, session):
-    """All values of the model by a second session like this one: reals, except of graph inputs and outputs it declares."""
+    """The graph outputs of the session, and all other values by a second one like it."""
     stock = lower(model) if model.kind == "qtx" else model
     names = [name for _, _, name in _produced(model)]
     wide = Model._of(_core.with_outputs(stock._core, names))
@@ -132,7 +133,18 @@ def _values_of_session(model, inputs, session):
         reals[declared.name] = np.asarray(value)
     _dequantize_stored(model, reals)
     outputs = [output.name for output in second.get_outputs()]
-    return dict(zip(outputs, second.run(None, reals)))
+    found = dict(zip(outputs, second.run(None, reals)))
+    found.update(zip((output.name for output in model.outputs), session.run(None, _feeds_of(model, inputs, reals, session))))
+    return found
+
+
+def _feeds_of(model, inputs, reals, session):
+    """The session's inputs, by order: reals where it takes float, else the stored values that were given."""
+    slots = session.get_inputs()
+    if len(slots) != len(model.inputs):
+        raise ValueError(f"session: found {len(slots)} inputs, expected the model's {len(model.inputs)}")
+    return {slot.name: reals[declared.name] if slot.type == "tensor(float)" else np.asarray(inputs[declared.name])
+            for slot, declared in zip(slots, model.inputs)}
 
 
 def _options_of(session):
