@@ -13,14 +13,15 @@ function(qtx_precompiled name)
   target_precompile_headers(${name} PRIVATE ${ARGN})
 endfunction()
 
+# The warnings and floating-point rules. A designated initialiser leaves the other members at their defaults by intent.
+set(QTX_OPTIONS -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Wno-missing-field-initializers -ffp-contract=off
+  -fPIC)  # of executables too: what is precompiled is for both
+
 # qtx_compile_options(TARGET [COLD | TEST]): the warnings and floating-point rules every QTX target is built with. COLD:
 # its speed is that of files and messages, not of loops over tensors; it is compiled with -Og, in two thirds of the time
 # of -O2. TEST: likewise, with GoogleTest's headers precompiled.
 function(qtx_compile_options target)
-  # A designated initialiser leaves the other members at their defaults by intent.
-  set(options -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow -Wno-missing-field-initializers -ffp-contract=off
-    -fPIC  # of executables too: what is precompiled is for both
-    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # ccache asks for it
+  set(options ${QTX_OPTIONS} $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # ccache asks for the latter
   set(headers ${QTX_PRECOMPILED})
   string(TOLOWER "qtx_precompiled_${ARGN}" precompiled)
   if(ARGN)

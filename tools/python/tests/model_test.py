@@ -1,0 +1,138 @@
+"""Models: loading, checking, converting, lowering, comparing, writing."""
+
+import io
+import pathlib
+import pickle
+
+import numpy as np
+import pytest
+
+import models
+import qtx
+
+
+def test_load_takes_paths_bytes_and_models(tmp_path):
+    path = tmp_path / "add.onnx"
+    path.write_bytes(models.add())
+    for given in (path, str(path), models.add(), bytearray(models.add()), memoryview(models.add())):
+        model = qtx.load(given)
+        assert model.kind == "qtx"
+        assert [(v.name, v.type, v.shape) for v in model.inputs] == [("a", "INT8Q", (2, 2)), ("b", "INT8Q", (2, 2))]
+        assert [v.name for v in model.outputs] == ["y"]
+    assert qtx.load(model) is model
+
+
+def test_load_takes_a_model_proto():
+    onnx = pytest.importorskip("onnx")
+    proto = onnx.ModelProto.FromString(models.relu())
+    model = qtx.load(proto)
+    assert model.kind == "onnx" and model.opset == 17
+    assert model.inputs[0].shape == ("N", 3)
+
+
+def test_load_names_what_it_takes():
+    for wrong in (None, 5, {}, io.BytesIO(b""), [b"x"]):
+        with pytest.raises(TypeError, match="expected a path, bytes, an onnx.ModelProto or a qtx.Model"):
+            qtx.load(wrong)
+
+
+def test_errors_have_place_message_and_code(tmp_path):
+    with pytest.raises(qtx.Error) as raised:
+        qtx.load(tmp_path / "none.onnx")
+    assert raised.value.code == "unreadable" and raised.value.where == str(tmp_path / "none.onnx")
+    assert str(raised.value) == f"{raised.value.where}: {raised.value.message}"
+    with pytest.raises(ValueError, match="none of the kinds"):
+        qtx.load(b"nothing")
+    with pytest.raises(qtx.Error, match="expected one of tflite"):
+        qtx.load(models.add(), kind="word")
+
+
+# add.C: inputs and outputs must be broadcastable, which [2,2] and [3] are not.
+def test_check_gives_clause_place_and_message():
+    assert qtx.check(models.add()) == []
+    one = models.quantization([1.0])
+    broken = models.model([models.node("Add", ["a", "b"], ["y"])],
+                          [models.value("a", models.INT8Q, [2, 2], one), models.value("b", models.INT8Q, [3], one)],
+                          [models.value("y", models.INT8Q, [2, 2], one)])
+    findings = qtx.check(broken)
+    assert findings and findings[0].clause.startswith("add.C") and "node[0]" in findings[0].place
+    with pytest.raises(qtx.Error) as raised:
+        qtx.Interpreter(broken)
+    assert raised.value.clause == findings[0].clause
+
+
+def test_lower_and_lift_are_inverse():
+    model = qtx.load(models.chain())
+    lowered = qtx.lower(model)
+    assert lowered.kind == "qdq" and [v.type for v in lowered.inputs] == ["FLOAT", "FLOAT"]
+    assert qtx.diff(qtx.lift(lowered), model) == []
+    assert any(entry.fate == "changed" for entry in lowered.ledger)
+    assert qtx.lower(model, opset=21).opset == 21
+
+
+def test_stored_io_has_integers_in_place_of_reals():
+    lowered = qtx.lower(models.add(), io="stored")
+    assert [(v.name, v.type, v.shape) for v in lowered.inputs] == [("a/stored", "INT8", (2, 2)), ("b/stored", "INT8", (2, 2))]
+    assert [(v.name, v.type) for v in lowered.outputs] == [("y/stored", "INT8")]
+    assert qtx.check(lowered) == []
+    with pytest.raises(ValueError, match="io: found 'raw'"):
+        qtx.lower(models.add(), io="raw")
+
+
+# The numbers are those of interpreter_test: 5 -5 1 -1, halved to even, plus 3.
+def test_stored_io_computes_the_same():
+    lowered = qtx.lower(models.add(), io="stored")
+    run = qtx.Interpreter(lowered, "float32").run({"a/stored": np.array([[2, -2], [1, -1]], np.int8),
+                                                   "b/stored": np.array([[3, -3], [0, 0]], np.int8)})
+    assert run["y/stored"].tolist() == [[5, 1], [3, 3]]
+
+
+def test_infer_adds_what_follows():
+    model = models.model([models.node("Relu", ["x"], ["t"]), models.node("Relu", ["t"], ["y"])],
+                         [models.value("x", models.FLOAT, [2, 3])], [models.value("y", models.FLOAT, [2, 3])],
+                         extended=False)
+    assert [(v.name, v.shape) for v in qtx.infer(model)._core.values] == [("t", (2, 3))]
+
+
+def test_diff_names_place_and_field():
+    other = models.add().replace(models.quantization([2.0], [3]), models.quantization([2.0], [4]))
+    assert [(d.place, d.field, d.a, d.b) for d in qtx.diff(models.add(), other)] == [("value 'y'", "offset", "[3]", "[4]")]
+
+
+def test_convert_gives_a_file_of_another_kind(tmp_path):
+    file = qtx.convert(models.add(), "tflite")
+    assert isinstance(file, bytes) and file.kind == "tflite" and file[4:8] == b"TFL3"
+    back = qtx.load(file)
+    assert [v.type for v in back.inputs] == ["INT8Q", "INT8Q"]
+    file.save(tmp_path / "a.tflite")
+    qtx.load(models.add()).save(tmp_path / "b.tflite")
+    assert (tmp_path / "a.tflite").read_bytes() == (tmp_path / "b.tflite").read_bytes() == file
+
+
+def test_save_writes_the_same_bytes_or_nothing(tmp_path):
+    model = qtx.load(models.add())
+    model.save(tmp_path / "a.onnx")
+    assert (tmp_path / "a.onnx").read_bytes() == model.to_bytes()
+    model.save(pathlib.Path(tmp_path / "q.onnx"), kind="qdq")
+    assert qtx.load(tmp_path / "q.onnx").kind == "qdq"
+    with pytest.raises(qtx.Error, match="found a name for ort, json"):
+        model.save(tmp_path / "a.json")
+    with pytest.raises(qtx.Error) as raised:
+        model.save(tmp_path / "none/a.onnx")
+    assert raised.value.code == "io"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.onnx", "q.onnx"]
+
+
+def test_a_model_is_pickled_and_shown():
+    model = qtx.load(models.add())
+    assert qtx.diff(pickle.loads(pickle.dumps(model)), model) == []
+    assert "'a': INT8Q[2,2]" in repr(model)
+    named = models.model([models.node("Relu", ["<b>"], ["y"])], [models.value("<b>", models.FLOAT, [1])],
+                         [models.value("y", models.FLOAT, [1])], extended=False)
+    assert "&lt;b&gt;" in qtx.load(named)._repr_html_() and "<b>" not in qtx.load(named)._repr_html_()
+
+
+def test_kinds_say_what_is_read_and_written():
+    kinds = {kind.name: kind for kind in qtx.kinds()}
+    assert kinds["tflite"].reads and kinds["tflite"].writes and kinds["tflite"].extension == ".tflite"
+    assert kinds["paddle"].reads and not kinds["paddle"].writes
