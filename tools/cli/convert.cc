@@ -317,7 +317,8 @@ std::string ToJson(const std::vector<Job>& jobs) {
 }  // namespace
 
 int Convert(const ConvertOptions& given) {
-  const auto kind = KindToWrite(given.output, given.infer ? "qtx" : given.to);
+  const bool as_is = given.infer || !given.restore.empty();  // ONNX, whatever its name
+  const auto kind = KindToWrite(given.output, as_is ? "qtx" : given.to);
   if (!kind.has_value()) return Fail(kind.error());
   ConvertOptions options = given;
   options.to = (*kind)->name;

@@ -154,7 +154,7 @@ class Kinds(Case):
     def test_are_those_of_the_names_of_outputs(self):
         self.quantized()
         for words in (["quantize", "c.onnx"], ["calibrate", "m.onnx", "--data", "x.npy"], ["convert", "--infer", "m.onnx"],
-                      ["lower", "q.onnx"], ["convert", "--to", "qdq", "q.onnx"]):
+                      ["convert", "--restore", "q.onnx", "m.onnx"], ["lower", "q.onnx"], ["convert", "--to", "qdq", "q.onnx"]):
             self.run_qtx(*words, "-o", "o.tflite", status=2)
             self.assertRegex(self.err, r"^--output: found 'o.tflite', a name for tflite, expected .onnx, which is of (qtx|qdq)\n$")
             self.assertFalse((self.folder / "o.tflite").exists())
