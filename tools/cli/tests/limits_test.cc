@@ -200,7 +200,7 @@ TEST_F(Limits, AreThoseOfTheReadme) {
        [&] { return "check " + Sparse("m.onnx", kOne << 31); }, "at most 2147483647 bytes"},
       {"a device (`/dev/...`)", "2^26 bytes",
        [&] { return "run " + kModel + " --input " + Zeros("zero.npy"); }, "at most 67108864 bytes"},
-      {"tensor, `.npy` or `.pb`", "2^32 bytes",
+      {"tensor, `.npy` or `.pb`, array of an `.npz`", "2^32 bytes",
        [&] { return "run " + kModel + " --input " + Sparse("t.npy", (kOne << 32) + 1); },
        "at most 4294967296 bytes"},
       {"rank", "16", [&] { return Npy("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"); },
