@@ -153,8 +153,8 @@ class Attention : public Step {
       const bool less = !score.finite() && !score.nan() && score.special().Sign() < 0;
       shares.nan = shares.nan || (!score.finite() && !less);
       if (!score.finite()) continue;
-      if (largest == keys.size() ||
-          score.interval().Middle() > scores[largest].interval().Middle()) {
+      // By the difference: scores may lie beyond binary64, and then have one middle.
+      if (largest == keys.size() || (score.interval() - scores[largest].interval()).Middle() > 0) {
         largest = scores.size() - 1;
       }
     }
