@@ -158,9 +158,10 @@ bool SimplifyAttributes(Search& search) {
 bool SimplifyFloats(Search& search) {
   bool changed = false;
   for (std::size_t d = 0; d < search.best().data.size(); ++d) {
-    const format::Tensor& tensor = search.best().data[d].tensor;
-    if (tensor.elem_type != format::ElementType::kFloat) continue;
-    for (std::size_t i = 0; i < std::min<std::size_t>(tensor.As<float>().size(), 16); ++i) {
+    if (search.best().data[d].tensor.elem_type != format::ElementType::kFloat) continue;
+    // A success replaces the best model, so that nothing of it is held here.
+    const std::size_t size = search.best().data[d].tensor.As<float>().size();
+    for (std::size_t i = 0; i < std::min<std::size_t>(size, 16); ++i) {
       for (const bool to_one : {true, false}) {
         const float value = search.best().data[d].tensor.As<float>()[i];
         const float simple = to_one ? 1.0F : NearestPowerOfTwo(value);
