@@ -231,9 +231,9 @@ bool UseScaleOfFirst(NodeEditor& editor) {
 bool Reinterpret(NodeEditor& editor, std::size_t operand) {
   const std::string* name = editor.Input(operand);
   return editor.EditIntegers(name, [](Integers& values, Tensor& tensor) {
+    if (!tensor.quantization || format::BitWidth(tensor.elem_type) > 8) return false;
     const format::IntegerRange range = format::StorageRange(tensor.elem_type);
     const std::int64_t size = range.max - range.min + 1;
-    if (!tensor.quantization || size > 256) return false;
     for (std::int64_t& v : values)
       v += range.min < 0 ? (v < 0 ? size : 0) : (v >= size / 2 ? -size : 0);
     Widen(tensor);
