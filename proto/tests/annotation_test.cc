@@ -101,6 +101,17 @@ TEST(StatisticsDigest, SeesWhatAToolDropped) {
             "1 values with statistics written, 0 left");
 }
 
+// What is annotated is in the other digest.
+TEST(StatisticsDigest, IsOfFloatValuesThatAreNotAnnotated) {
+  Model model = Lowered();
+  model.graph.outputs[0].type->statistics = Calibrated().graph.outputs[0].type->statistics;
+  ASSERT_TRUE(RecordStatistics(model).has_value());
+  EXPECT_EQ(FindMetadata(model.metadata, kStatisticsKey), nullptr);
+  model.graph.outputs[0].type->quantization.reset();
+  ASSERT_TRUE(RecordStatistics(model).has_value());
+  EXPECT_TRUE(FindMetadata(model.metadata, kStatisticsKey)->starts_with("1:"));
+}
+
 TEST(StatisticsDigest, GoesWithTheLastStatistics) {
   Model model = Calibrated();
   ASSERT_NE(FindMetadata(model.metadata, kStatisticsKey), nullptr);

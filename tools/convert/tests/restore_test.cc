@@ -101,6 +101,17 @@ TEST(Restore, DeclaresAValueThatIsNoLongerDeclared) {
   EXPECT_EQ(restored->model.graph.values, model.graph.values);
 }
 
+// A form without the values that an extended model says more of has a digest of what it has.
+TEST(Write, MakesTheDigestOfStatisticsAnew) {
+  format::Model model = Calibrated();
+  model.graph.inputs[0].type->statistics->max = {3};  // the digest is of another
+  const auto written = Write(model, *FindKind("qdq"));
+  ASSERT_TRUE(written.has_value());
+  const auto& stock = std::get<format::Model>(written->content);
+  EXPECT_TRUE(format::CheckStatisticsDigest(stock).has_value());
+  EXPECT_NE(format::FindMetadata(stock.metadata, format::kStatisticsKey), nullptr);
+}
+
 // What is lost is told, and stays no obstacle.
 TEST(Read, TellsOfStatisticsThatAToolDropped) {
   const auto bytes = Dropped(Calibrated()).Serialize();
