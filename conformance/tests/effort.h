@@ -3,8 +3,8 @@
 
 namespace qtx::conformance {
 
-// Sanitizers make exact arithmetic ten times as slow: with them each test takes every eighth case, and draws an eighth of the
-// models. Their business is what reads foreign bytes.
+// Sanitizers make exact arithmetic ten times as slow: with them each test takes every eighth case,
+// and draws an eighth of the models. Their business is what reads foreign bytes.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr int kCaseStep = 8;
 #else

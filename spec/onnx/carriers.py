@@ -26,6 +26,16 @@ import tables
 TEXT = tables.Text(pathlib.Path(__file__).resolve().parent / "alternatives.md", "carriers")
 
 
+def attempt(tool, model):
+    """What the tool makes of the model; or the cell of its refusal, and the message."""
+    try:
+        return tool.run(model)
+    except Absent as error:
+        return "-", f"not in this version: {error}"
+    except Exception as error:  # whatever a tool refuses with
+        return "refused", " ".join(f"{type(error).__name__}: {error}".split())
+
+
 def outcome(carrier, tool):
     """One cell, and the message behind it."""
     model = tool.model()
@@ -34,16 +44,13 @@ def outcome(carrier, tool):
     except AttributeError:
         return "-", "this version has no such field"
     assert carrier.found(model), f"{carrier.name} in {tool.name}"
-    try:
-        result = tool.run(model)
-    except Absent as error:
-        return "-", f"not in this version: {error}"
-    except Exception as error:  # whatever a tool refuses with
-        return "refused", " ".join(f"{type(error).__name__}: {error}".split())
+    result = attempt(tool, model)
+    if isinstance(result, tuple):
+        return result
     return ("kept" if carrier.found(result) else "lost"), ""
 
 
-def isolated(carrier, tool):
+def isolated(cell_of):
     """The cell from a process of its own: a tool may crash on what it does not expect."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -54,7 +61,7 @@ def isolated(carrier, tool):
             os.dup2(silence, stream)
         with os.fdopen(writer, "wb") as pipe:
             try:
-                answer = outcome(carrier, tool)
+                answer = cell_of()
             except Exception:  # a fault of this script
                 answer = ("fault", traceback.format_exc())
             pickle.dump(answer, pipe)
@@ -75,7 +82,7 @@ def measure(group):
         import_module(package.replace("-", "_"))  # once, not in each process
     rows, messages = [], []
     for carrier in CARRIERS:
-        cells = [isolated(carrier, tool) for tool in group.tools]
+        cells = [isolated(lambda: outcome(carrier, tool)) for tool in group.tools]
         rows.append([carrier.name, *(cell for cell, _ in cells)])
         messages += [f"{tool.name}: {carrier.name}: {cell}: {text}"
                      for tool, (cell, text) in zip(group.tools, cells) if text]

@@ -127,8 +127,9 @@ Result<Export> Infer(const std::string& input) {
   return inferred;
 }
 
-Result<Export> Attempt(const ConvertOptions& options, const convert::Source& source) {
+Result<Export> Convert(const ConvertOptions& options, const convert::Source& source) {
   const convert::Options how{.allow = options.allow,
+                             .all_losses = true,
                              .opset = options.opset,
                              .subgraph = options.subgraph,
                              .unchanged = options.eight_bits.empty() && !options.integer_only};
@@ -150,43 +151,14 @@ Result<Export> Attempt(const ConvertOptions& options, const convert::Source& sou
   return written;
 }
 
-// The loss that stands in the way of a conversion; nullptr: another error.
-const convert::Loss* LossOf(const Error& error) {
-  const auto losses = convert::Losses();
-  const auto found = std::ranges::find_if(losses, [&error](const convert::Loss& loss) {
-    return error.message.ends_with("; --allow " + std::string(loss.name) + " goes without");
-  });
-  return found == losses.end() ? nullptr : &*found;
-}
-
-// Where losses stand in the way, the error names the first of each kind, so that the next try
-// succeeds.
 Result<Export> Perform(const ConvertOptions& options, const std::string& input) {
   if (options.infer) return Infer(input);
   if (!options.restore.empty()) return Restore(input, options.restore);
   QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(input, options.with));
-  ConvertOptions without = options;
-  std::optional<Error> told;
-  std::string allow;
-  while (true) {
-    auto result = Attempt(without, source);
-    const convert::Loss* loss = result.has_value() ? nullptr : LossOf(result.error());
-    if (loss == nullptr && result.has_value() && told) break;
-    if (loss == nullptr) return result;  // nothing was lost, or no loss to allow would help
-    const std::string option = "; --allow " + std::string(loss->name) + " goes without";
-    Error& error = result.error();
-    error.message.resize(error.message.size() - option.size());
-    if (told) {
-      const std::size_t place = error.where.starts_with(input + ": ") ? input.size() + 2 : 0;
-      told->message += "; " + error.where.substr(place) + ": " + error.message;
-    } else {
-      told = std::move(error);
-    }
-    allow += " --allow " + std::string(loss->name);
-    without.allow.emplace_back(loss->name);
-  }
-  told->message += ";" + allow + " goes without";
-  return *std::move(told);
+  QTX_ASSIGN_OR_RETURN(Export result, Convert(options, source));
+  const auto refused = convert::RefuseLosses(result.ledger, options.allow);
+  if (!refused.has_value()) return At(input, refused.error());
+  return result;
 }
 
 Result<void> Save(const Export& result, const ConvertOptions& options, const std::string& path,

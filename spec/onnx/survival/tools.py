@@ -157,6 +157,17 @@ def _onnxslim(model):
     return _module("onnxslim").slim(model)
 
 
+def _onnxsim(model):
+    simplified, same = _module("onnxsim").simplify(model)
+    if not same:
+        raise ValueError("the simplified model answers differently")
+    return simplified
+
+
+def _onnxoptimizer(model):
+    return _module("onnxoptimizer").optimize(model)
+
+
 GROUPS = [
     Group(("onnx",), (
         Tool("save, load", _save), Tool("external data", _save_external), Tool("text format", _text),
@@ -171,4 +182,6 @@ GROUPS = [
     Group(("onnx-ir", "onnxscript", "onnxslim"), (
         Tool("`onnx_ir`, there and back", _onnx_ir), Tool("onnxscript optimizer", _onnxscript_optimize),
         Tool("onnxscript version converter", _onnxscript_convert), Tool("onnxslim", _onnxslim))),
+    Group(("onnxsim",), (Tool("onnxsim", _onnxsim),)),
+    Group(("onnxoptimizer",), (Tool("onnxoptimizer", _onnxoptimizer),)),
 ]

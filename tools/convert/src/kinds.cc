@@ -208,6 +208,31 @@ Source FromFile(format::FileBytes file, const std::string& path) {
 std::span<const Kind> Kinds() { return kKinds; }
 std::span<const Loss> Losses() { return kLosses; }
 
+Result<void> RefuseLosses(std::span<const LedgerEntry> ledger,
+                          std::span<const std::string> allowed) {
+  std::vector<std::string_view> told;
+  Error error{ErrorCode::kUnsupported, "", ""};
+  std::string options;
+  for (const LedgerEntry& entry : ledger) {
+    if (entry.loss.empty() || std::ranges::find(allowed, entry.loss) != allowed.end() ||
+        std::ranges::find(told, entry.loss) != told.end()) {
+      continue;
+    }
+    const std::string where = entry.value + ": " + entry.field;
+    if (told.empty()) {
+      error.where = where;
+      error.message = entry.why;
+    } else {
+      error.message += "; " + where + ": " + entry.why;
+    }
+    options += " --allow " + std::string(entry.loss);
+    told.push_back(entry.loss);
+  }
+  if (told.empty()) return {};
+  error.message += ";" + options + " goes without";
+  return error;
+}
+
 const Kind* FindKind(std::string_view name) {
   const auto* found = std::ranges::find(kKinds, name, &Kind::name);
   return found == kKinds.end() ? nullptr : found;

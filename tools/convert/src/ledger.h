@@ -1,7 +1,7 @@
 // The ledger: what became of each field, in order of discovery.
 #pragma once
 
-#include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +13,8 @@ namespace qtx::convert {
 
 class Ledger {
  public:
-  explicit Ledger(const Options& options = {}) : allowed_(options.allow) {}
+  explicit Ledger(const Options& options = {})
+      : allowed_(options.allow), all_losses_(options.all_losses) {}
 
   void Kept(std::string value, std::string field) {
     Add(std::move(value), std::move(field), LedgerEntry::Fate::kKept, "");
@@ -25,14 +26,12 @@ class Ledger {
     Add(std::move(value), std::move(field), LedgerEntry::Fate::kDropped, std::move(why));
   }
   /// Records a dropped field. Errors: kUnsupported, naming value, field and loss, unless `loss` (a
-  /// name of Losses()) is allowed.
+  /// literal, a name of Losses()) is allowed, or all are to be met.
   Result<void> Lose(std::string_view loss, std::string value, std::string field, std::string why) {
-    if (std::ranges::find(allowed_, loss) == allowed_.end()) {
-      return Error{ErrorCode::kUnsupported, value + ": " + field,
-                   why + "; --allow " + std::string(loss) + " goes without"};
-    }
     Dropped(std::move(value), std::move(field), std::move(why));
-    return {};
+    entries_.back().loss = loss;
+    if (all_losses_) return {};
+    return RefuseLosses(std::span(&entries_.back(), 1), allowed_);
   }
   std::vector<LedgerEntry> Take() { return std::move(entries_); }
 
@@ -41,6 +40,7 @@ class Ledger {
     entries_.push_back({std::move(value), std::move(field), fate, std::move(why)});
   }
   std::vector<std::string> allowed_;
+  bool all_losses_ = false;
   std::vector<LedgerEntry> entries_;
 };
 

@@ -1,4 +1,4 @@
-// Restore: what a tool dropped of a lowered or calibrated model, taken from an older file.
+// Restore: what a tool dropped of a model, in whichever form, taken from an older file.
 #include <algorithm>
 #include <set>
 
@@ -17,11 +17,14 @@ using format::TensorType;
 using format::ValueInfo;
 
 const char* FieldOf(const TensorType& type) {
+  if (format::IsQuantized(type.elem_type)) return "quantization";
   return format::IsAnnotated(type) ? "annotation" : "statistics";
 }
 
 bool SaysMore(const TensorType& type) {
-  return type.elem_type == format::ElementType::kFloat && (type.quantization || type.statistics);
+  const bool says =
+      type.elem_type == format::ElementType::kFloat || format::IsQuantized(type.elem_type);
+  return says && (type.quantization || type.statistics);
 }
 
 // A dim that one of the two leaves open is no difference.
@@ -74,9 +77,10 @@ class Restoring {
   }
 
   void RestoreType(const TensorType& type, ValueInfo& to) {
-    if (to.type && to.type->elem_type != format::ElementType::kFloat) {
+    if (to.type && to.type->elem_type != type.elem_type) {
       ledger_.Dropped(to.name, FieldOf(type),
-                      "found " + format::ToString(*to.type) + ", expected FLOAT");
+                      "found " + format::ToString(*to.type) + ", expected " +
+                          std::string(format::Name(type.elem_type)));
       return;
     }
     if (to.type && !AgreeInShape(type, *to.type)) {
@@ -90,8 +94,10 @@ class Restoring {
       return;
     to.type->quantization = type.quantization;
     to.type->statistics = type.statistics;
-    format::Undescribe(to);  // doc strings are seldom dropped
-    format::Describe(to);
+    if (!format::IsQuantized(type.elem_type)) {
+      format::Undescribe(to);  // doc strings are seldom dropped
+      format::Describe(to);
+    }
     ledger_.Changed(to.name, FieldOf(type), "restored");
   }
 

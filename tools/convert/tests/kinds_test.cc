@@ -144,8 +144,7 @@ TEST(Kinds, WriteOrRefuseTypesWithoutScales) {
   format::Model model = WithoutColumns();
   for (const bool one_output_scale : {false, true}) {
     if (one_output_scale) *model.graph.outputs[0].type->quantization = {.scale = {1}};
-    Options all;
-    for (const Loss& loss : Losses()) all.allow.emplace_back(loss.name);
+    const Options all{.all_losses = true};
     for (const Kind& kind : Kinds()) {
       if (kind.write == nullptr) continue;
       const auto written = Write(model, kind, all);

@@ -13,14 +13,18 @@ namespace {
 using format::ElementType;
 using Fate = LedgerEntry::Fate;
 
-// x -> Relu -> y, both INT8Q, lowered.
-format::Model Lowered() {
+// x -> Relu -> y, both INT8Q.
+format::Model Extended() {
   OnnxMaker maker(17);
   maker.model.opset_imports.push_back({"qtx", 1});
   maker.model.graph.inputs = {OnnxMaker::Quantized("x", ElementType::kInt8Q, {2, 4})};
   maker.model.graph.outputs = {OnnxMaker::Quantized("y", ElementType::kInt8Q, {2, 4})};
   maker.Node("Relu", {"x"}, {"y"});
-  auto lowered = ToQdq(maker.model);
+  return maker.model;
+}
+
+format::Model Lowered() {
+  auto lowered = ToQdq(Extended());
   EXPECT_TRUE(lowered.has_value());
   return lowered->model;
 }
@@ -48,6 +52,23 @@ TEST(Restore, GivesBackTheAnnotationsOfALoweredModel) {
   EXPECT_EQ(restored->ledger[0].value, "x");
   EXPECT_EQ(restored->ledger[0].field, "annotation");
   EXPECT_EQ(restored->ledger[0].fate, Fate::kChanged);
+}
+
+TEST(Restore, GivesBackTheParametersOfTheExtendedForm) {
+  const format::Model model = Extended();
+  format::Model dropped = Dropped(model);
+  ASSERT_FALSE(format::Check(dropped).empty());
+  const auto restored = Restore(model, dropped);
+  ASSERT_TRUE(restored.has_value());
+  EXPECT_TRUE(restored->model == model);
+  ASSERT_EQ(restored->ledger.size(), 2U);
+  EXPECT_EQ(restored->ledger[0].field, "quantization");
+
+  dropped.graph.inputs[0].type->elem_type = ElementType::kInt8;  // parameters of another type
+  const auto refused = Restore(model, dropped);
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->ledger[0].fate, Fate::kDropped);
+  EXPECT_EQ(refused->ledger[0].why, "found INT8[2,4], expected INT8Q");
 }
 
 // x -> Neg -> middle -> Relu -> y of FLOAT, with statistics of all.

@@ -60,11 +60,18 @@ Source FromModel(const Model& model) {
   return source;
 }
 
+// A conversion with these meets all its losses, of which an error then tells at once.
+convert::Options Permissive(convert::Options options) {
+  options.all_losses = true;
+  return options;
+}
+
 nb::tuple Read(const Source& source, const std::string& kind_name,
                const convert::Options& options) {
   convert::Conversion read = WithoutGil([&] {
     const Kind& kind = kind_name.empty() ? *Unwrap(convert::KindOf(source)) : KindNamed(kind_name);
-    auto conversion = Unwrap(convert::Read(source, kind, options));
+    auto conversion = Unwrap(convert::Read(source, kind, Permissive(options)));
+    Unwrap(convert::RefuseLosses(conversion.ledger, options.allow));
     if (kind.name == "tflite") {
       for (const auto& node : Unwrap(reference::FindUnmodelled(conversion.model, "tflite"))) {
         conversion.ledger.push_back(
@@ -86,8 +93,11 @@ nb::tuple Write(const Model& model, const std::string& kind_name, const convert:
       throw Failure(
           {ErrorCode::kUnsupported, "kind", "'" + kind_name + "' can be read, not written"});
     }
-    auto result = convert::Write(model, kind, options);
-    if (result.has_value()) return *std::move(result);
+    auto result = convert::Write(model, kind, Permissive(options));
+    if (result.has_value()) {
+      Unwrap(convert::RefuseLosses(result->ledger, options.allow));
+      return *std::move(result);
+    }
     Error error = std::move(result).error();
     throw Failure(source == nullptr ? std::move(error)
                                     : At(source->path, convert::BlameSource(*source, error)));

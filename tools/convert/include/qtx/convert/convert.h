@@ -20,7 +20,8 @@ struct LedgerEntry {
   std::string value;  // name of a value or node, or "model"
   std::string field;  // "scale", "min", "layout", ...
   enum class Fate { kKept, kChanged, kDropped } fate = Fate::kKept;
-  std::string why;  // empty for kept
+  std::string why;             // empty for kept
+  std::string_view loss = {};  // of a dropped field: which of Losses() it is, if any
 };
 
 /// Something that a target may be unable to express: an error, or a ledger entry if --allow permits
@@ -31,11 +32,17 @@ struct Loss {
 };
 std::span<const Loss> Losses();
 
+/// Errors: kUnsupported where `ledger` holds losses that are not among `allowed`: the first of
+/// each, by value, field and reason, and the options that permit them.
+Result<void> RefuseLosses(std::span<const LedgerEntry> ledger,
+                          std::span<const std::string> allowed);
+
 /// The oldest opset of ai.onnx that is written; the newest is format::NewestOpset().
 inline constexpr std::int64_t kOldestOpset = 7;
 
 struct Options {
   std::vector<std::string> allow;  // names of permitted losses
+  bool all_losses = false;         // others end no conversion, so that RefuseLosses can tell of all
   std::int64_t opset = 0;          // of the ONNX written; 0: its own, or one that has the types
   std::string subgraph;    // subgraph of a TFLite file: name, signature or index; empty: the first
   bool unchanged = false;  // the model to write is as Read gave it
@@ -103,9 +110,9 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
 /// in a form that is not ONNX, for what ONNX defines and the spec does not. REQUIRES: kind.write.
 Result<Export> Write(const format::Model& model, const Kind& kind, const Options& options = {});
 
-/// `model` with what a tool dropped of it: the annotations and statistics that FLOAT values of
-/// those names have in `from`, an older file, the entries of metadata_props that begin with "qtx.",
-/// and the digests of what there is then. The ledger names each value that got something back, and
+/// `model` with what a tool dropped of it: the parameters, annotations and statistics that values
+/// of those names and element types have in `from`, an older file, the entries of metadata_props
+/// that begin with "qtx.", and the digests of what there is then. The ledger names each value that got something back, and
 /// each that did not, with the reason.  Errors: kTooLarge.
 Result<Conversion> Restore(const format::Model& from, const format::Model& model);
 
