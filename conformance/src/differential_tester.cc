@@ -194,9 +194,13 @@ void DifferentialTester::AskSession(const format::Model& model, const std::vecto
 
 void DifferentialTester::Ask(const format::Model& model, const std::vector<Tensor>& inputs,
                              Verdict& verdict) {
-  if (session_ != SessionKind::kSingle) return AskSession(model, inputs, verdict);
-  ++runs_;
-  JudgeAnswer(model, Answer(*backend_, model, arithmetic_, inputs), verdict.expected, verdict);
+  if (session_ == SessionKind::kSingle) {
+    ++runs_;
+    JudgeAnswer(model, Answer(*backend_, model, arithmetic_, inputs), verdict.expected, verdict);
+  } else {
+    AskSession(model, inputs, verdict);
+  }
+  if (progress_) progress_(runs_);
 }
 
 void DifferentialTester::JudgeAnswer(const format::Model& model,

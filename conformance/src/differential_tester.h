@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +65,8 @@ class DifferentialTester {
   const Case& tolerance_case() const { return tolerance_; }
   Tolerance tolerance() const;
   std::int64_t runs() const { return runs_; }
+  /// Called after each run with runs().
+  void set_progress(std::function<void(std::int64_t)> progress) { progress_ = std::move(progress); }
   /// True if nothing of the budget is left, or too many runs were timeouts.
   bool Spent(const Budget& budget) const;
 
@@ -100,6 +103,7 @@ class DifferentialTester {
   SessionKind session_ = SessionKind::kSingle;
   bool at_once_ = false;
   std::int64_t runs_ = 0;
+  std::function<void(std::int64_t)> progress_;
   std::int64_t timeouts_ = 0;
 };
 

@@ -165,6 +165,7 @@ class Shrinker {
   TestModel Reduce(DifferentialTester& tester, const Part& part) const {
     constexpr int kRounds = 4;
     Search search(tester, part.test, part.verdict.kind, {options_.max_runs});
+    tester.set_progress(options_.progress);
     for (int round = 0; round < kRounds && !search.exhausted(); ++round) {
       if (!ReduceOnce(search)) break;
     }

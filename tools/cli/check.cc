@@ -5,6 +5,7 @@
 #include "feature_option.h"
 #include "json.h"
 #include "model_cache.h"
+#include "progress.h"
 #include "qtx/format/print.h"
 #include "report_files.h"
 
@@ -20,8 +21,9 @@ void WriteFinding(const std::string& file, const format::Finding& finding, Json&
   json.EndObject();
 }
 
-Result<std::vector<format::Finding>> FindingsOf(const std::string& file,
-                                                format::Features features) {
+Result<std::vector<format::Finding>> FindingsOf(const std::string& file, format::Features features,
+                                                bool quiet) {
+  const WorkProgress progress(quiet, "checking");
   try {
     QTX_ASSIGN_OR_RETURN(const format::Model model, LoadModel(file));
     return format::Check(model, file, features);
@@ -43,7 +45,7 @@ int Check(const CheckOptions& options) {
   json.Key("findings");
   json.BeginArray();
   for (const std::string& file : options.files) {
-    const auto found = FindingsOf(file, FeaturesOf(options.features));
+    const auto found = FindingsOf(file, FeaturesOf(options.features), options.quiet);
     if (!found.has_value()) {
       status = Fail(found.error());
       continue;

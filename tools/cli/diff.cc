@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "json.h"
+#include "progress.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/print.h"
 #include "report_files.h"
@@ -54,7 +55,10 @@ int Diff(const DiffOptions& options) {
   const auto outputs =
       CheckOutputs({{"--json", options.json}}, {{"a model", options.a}, {"a model", options.b}});
   if (!outputs.has_value()) return Fail(outputs.error());
-  const auto differences = Compare(options);
+  const auto differences = [&options] {
+    const WorkProgress progress(options.quiet, "comparing");
+    return Compare(options);
+  }();
   if (!differences.has_value()) return Fail(differences.error());
   if (options.SaysText()) {
     for (const Difference& difference : *differences)

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include "backends.h"
 #include "commands.h"
@@ -57,20 +59,28 @@ Result<reference::Interpreter::NodeArithmetics> NodeArithmetics(const RunOptions
 // Only the reference has counters and arithmetics per node.
 Result<RunOutcome> RunReference(const format::Model& model, const std::vector<Tensor>& inputs,
                                 const reference::Interpreter::NodeArithmetics& by_node,
-                                const RunOptions& options) {
+                                const RunOptions& options, WorkProgress& progress) {
   auto prepared = reference::Interpreter::Prepare(model, options.arithmetic, by_node,
                                                   FeaturesOf(options.features));
   if (!prepared.has_value()) {
     if (!prepared.error().where.starts_with("node '")) return At(options.model, prepared.error());
     return AsUsage("--node-arithmetic", prepared.error());
   }
+  std::set<std::string_view>
+      left;  // values that nodes make; bodies make theirs any number of times
+  for (const format::Node& node : model.graph.nodes)
+    left.insert(node.outputs.begin(), node.outputs.end());
+  const std::size_t all = left.size();
+  prepared->set_observer([&](const std::string& name, const Tensor&) {
+    if (left.erase(name) != 0) progress.Set(all - left.size(), all, name);
+  });
   auto outputs = prepared->Run(inputs);
   if (!outputs.has_value()) return OfRequest(options.backend, options.model, outputs.error());
   return RunOutcome{{}, *std::move(outputs), prepared->counters(), {}};
 }
 
 Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& inputs,
-                         const RunOptions& options) {
+                         const RunOptions& options, WorkProgress& progress) {
   QTX_ASSIGN_OR_RETURN(
       const auto source,
       FindBackend(options.backend, {.process = {.timeout = TimeLimit(options.timeout_seconds),
@@ -88,7 +98,8 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
   }
   if (source.is_reference) {
     QTX_ASSIGN_OR_RETURN(const auto by_node, NodeArithmetics(options));
-    QTX_ASSIGN_OR_RETURN(RunOutcome outcome, RunReference(model, inputs, by_node, options));
+    QTX_ASSIGN_OR_RETURN(RunOutcome outcome,
+                         RunReference(model, inputs, by_node, options, progress));
     QTX_ASSIGN_OR_RETURN(outcome.unmodelled,
                          reference::FindUnmodelled(model, options.arithmetic, by_node,
                                                    FeaturesOf(options.features)));
@@ -206,8 +217,8 @@ int Run(const RunOptions& options) {
       ReadInputs(*model, options.inputs, options.arithmetic, FeaturesOf(options.features));
   if (!inputs.has_value()) return Fail(inputs.error());
   const auto outcome = [&] {
-    const WorkProgress progress(options.quiet, "running");
-    return RunOn(*model, *inputs, options);
+    WorkProgress progress(options.quiet, "running");
+    return RunOn(*model, *inputs, options, progress);
   }();
   if (!outcome.has_value()) return Fail(outcome.error());
   const auto written = WriteOutputs(outcome->outputs, *paths, options.output_dir);

@@ -49,9 +49,13 @@ Result<Failure> FailureOfModel(const ShrinkOptions& options) {
 // With progress, which is gone when this returns.
 Result<conformance::Shrunk> Shrunk(const conformance::BackendSource& source, const Failure& failure,
                                    const ShrinkOptions& options) {
-  const WorkProgress progress(options.quiet, "shrinking");
-  return conformance::Shrink(source, failure,
-                             {.arithmetic = options.arithmetic, .max_runs = options.max_runs});
+  WorkProgress progress(options.quiet, "shrinking");
+  const auto at_most = static_cast<std::size_t>(options.max_runs);
+  conformance::ShrinkOptions how{.arithmetic = options.arithmetic, .max_runs = options.max_runs};
+  how.progress = [&](std::int64_t runs) {
+    progress.Set(std::min(static_cast<std::size_t>(runs), at_most), at_most, "runs at most");
+  };
+  return conformance::Shrink(source, failure, how);
 }
 
 void Print(const conformance::Shrunk& shrunk, const ShrinkOptions& options) {
