@@ -266,7 +266,7 @@ constexpr std::array kEntries{
            "sonos/tract#2851; microsoft/onnxruntime#16203", kExact}},
     Entry{Fault::kAverageSum16Bits,
           {"average_sum_16_bits", "sums an average's elements in 16 bits",
-           "tensorflow/tensorflow#23598; apache/tvm#20298", kExact}},
+           "tensorflow/tensorflow#23598; apache/tvm#20298", kExact, "average_16_bits_wraps"}},
     Entry{Fault::kGlobalPoolDropsAxes,
           {"global_pool_drops_axes", "gives a global pool's result without its spatial axes",
            "onnx/onnx#1857", kExact, "output_shape"}},
