@@ -334,7 +334,8 @@ std::string Results(const std::string& json) {
 }
 
 TEST_F(Qtx, MergesShardsToTheReportOfTheWholeRun) {
-  const std::string run = "validate --backend reference --backend x86 --filter 'mul/*' --filter 'models/aww*' --json ";
+  const std::string run =
+      "validate --backend reference --backend x86 --filter 'mul/*' --filter 'models/aww*' --json ";
   ASSERT_EQ(Run(run + Path("whole.json")).status, 0);
   std::string parts;
   const std::vector<std::string> environment = {
@@ -423,7 +424,8 @@ TEST_F(Qtx, LeavesNoBackendBehindWhenItIsStopped) {
 }
 
 TEST_F(Qtx, IsolatesBuiltInBackends) {
-  const std::string run = "validate --backend reference --backend x86 --filter 'mul/*' --filter 'models/aww*' --json ";
+  const std::string run =
+      "validate --backend reference --backend x86 --filter 'mul/*' --filter 'models/aww*' --json ";
   ASSERT_EQ(Run(run + Path("inside.json")).status, 0);
   ASSERT_EQ(Run(run + Path("outside.json") + " --isolate").status, 0);
   EXPECT_TRUE(Results(Contents(Path("inside.json"))) == Results(Contents(Path("outside.json"))));
