@@ -112,8 +112,8 @@ Result<Export> Write(const format::Model& model, const Kind& kind, const Options
 
 /// `model` with what a tool dropped of it: the parameters, annotations and statistics that values
 /// of those names and element types have in `from`, an older file, the entries of metadata_props
-/// that begin with "qtx.", and the digests of what there is then. The ledger names each value that got something back, and
-/// each that did not, with the reason.  Errors: kTooLarge.
+/// that begin with "qtx.", and the digests of what there is then. The ledger names each value that
+/// got something back, and each that did not, with the reason.  Errors: kTooLarge.
 Result<Conversion> Restore(const format::Model& from, const format::Model& model);
 
 /// `error`; but where that is kInternal and `source` breaks a rule itself, what it breaks:
