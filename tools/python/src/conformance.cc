@@ -62,6 +62,10 @@ std::vector<Case> Select(const Suite& suite, const std::vector<std::string>& fil
   return conformance::Select(suite.loaded.cases, {.filters = filters, .level = level, .shard = {}});
 }
 
+Failure NoCase(const Suite& suite) {
+  return Failure({ErrorCode::kUsage, "filter", "matches no case of " + suite.loaded.folder});
+}
+
 struct Settings {
   std::vector<std::string> filters;
   std::string level;
@@ -78,9 +82,7 @@ Report RunOn(const Suite& suite, std::vector<BackendSource> sources, const Setti
       conformance::ParseExpectedFailures(settings.expected_failures, settings.expected_from));
   for (BackendSource& source : sources) source.expected_failures = expected;
   const std::vector<Case> cases = Select(suite, settings.filters, settings.level);
-  if (cases.empty()) {
-    throw Failure({ErrorCode::kUsage, "filter", "matches no case of " + suite.loaded.folder});
-  }
+  if (cases.empty()) throw NoCase(suite);
   conformance::RunOptions options;
   options.arithmetics = settings.arithmetics;
   options.jobs = settings.jobs;
@@ -121,9 +123,13 @@ nb::dict Row(const conformance::WrongPlace& place) {
   return row;
 }
 
-nb::dict Identify(const Suite& suite, const BackendSource& source) {
-  const auto found =
-      WithoutGil([&] { return Unwrap(conformance::Identify(suite.loaded.cases, source)); });
+nb::dict Identify(const Suite& suite, const BackendSource& source,
+                  const std::vector<std::string>& filters) {
+  const auto found = WithoutGil([&] {
+    const std::vector<Case> cases = Select(suite, filters, "");
+    if (cases.empty()) throw NoCase(suite);
+    return Unwrap(conformance::Identify(cases, source));
+  });
   nb::list operators;
   for (const conformance::Identity& one : found.operators) {
     nb::dict row;
@@ -324,7 +330,7 @@ void BindConformance(nb::module_& module) {
   module.def("available_backends", [] { return Texts(cli::AvailableBackends()); });
   module.def("validate", Validate, nb::arg("suite"), nb::arg("sources"), nb::arg("settings"),
              nb::arg("progress").none());
-  module.def("identify", Identify, nb::arg("suite"), nb::arg("source"));
+  module.def("identify", Identify, nb::arg("suite"), nb::arg("source"), nb::arg("filters"));
   module.def("shrink_case", ShrinkCase, nb::arg("suite"), nb::arg("source"), nb::arg("id"),
              nb::arg("arithmetic"), nb::arg("max_runs"), nb::arg("folder"));
   module.def("shrink_model", ShrinkModel, nb::arg("source"), nb::arg("model"), nb::arg("inputs"),

@@ -145,12 +145,60 @@ std::vector<Value> Values(const format::ModelView& view, const std::vector<Value
   return values;
 }
 
+// None for bodies, types and sparse tensors, which have no value in Python.
+nb::object AttributeValue(const format::Attribute& attribute, const std::string& folder) {
+  using format::AttributeType;
+  switch (attribute.type) {
+    case AttributeType::kFloat:
+      return nb::float_(attribute.f);
+    case AttributeType::kInt:
+      return nb::int_(attribute.i);
+    case AttributeType::kString:
+      return Text(attribute.s);
+    case AttributeType::kTensor:
+      return nb::cast(Unwrap(format::Decode(attribute.t.value_or(format::TensorData()), folder)));
+    case AttributeType::kFloats:
+      return nb::cast(attribute.floats);
+    case AttributeType::kInts:
+      return nb::cast(attribute.ints);
+    case AttributeType::kStrings:
+      return Texts(attribute.strings);
+    default:
+      return nb::none();
+  }
+}
+
 nb::list Nodes(const Model& model) {
   nb::list rows;
   for (const format::Node& node : model.graph.nodes) {
     rows.append(nb::make_tuple(Text(node.name), Text(node.op_type), Text(node.domain),
                                Texts(node.inputs), Texts(node.outputs)));
   }
+  return rows;
+}
+
+// A dict for each node.
+nb::list Attributes(const Model& model) {
+  nb::list rows;
+  for (const format::Node& node : model.graph.nodes) {
+    nb::dict row;
+    for (const format::Attribute& attribute : node.attributes)
+      row[Text(attribute.name)] = AttributeValue(attribute, model.folder);
+    rows.append(row);
+  }
+  return rows;
+}
+
+nb::list Initializers(const Model& model) {
+  std::vector<format::Tensor> tensors;
+  WithoutGil([&] {
+    const auto view = format::ModelView::Indexed(model);
+    for (const format::TensorData& data : model.graph.initializers)
+      tensors.push_back(Unwrap(format::LoadInitializer(view, data.name)));
+  });
+  nb::list rows;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    rows.append(nb::make_tuple(Text(model.graph.initializers[i].name), std::move(tensors[i])));
   return rows;
 }
 
@@ -217,17 +265,13 @@ void BindModels(nb::module_& module) {
                    })
       .def_prop_ro("values",
                    [](const Model& self) {
-                     return Values(format::ModelView::Indexed(self), self.graph.values);
+                     return Values(format::ModelView::Indexed(self), self.graph.values, true);
                    })
       .def_prop_ro("nodes", Nodes)
+      .def_prop_ro("attributes", Attributes)
       .def_prop_ro("opset", [](const Model& self) { return self.OpsetVersion(""); })
       .def_prop_ro("graph_name", [](const Model& self) { return Text(self.graph.name); })
-      .def_prop_ro("initializers",
-                   [](const Model& self) {
-                     nb::list names;
-                     for (const auto& data : self.graph.initializers) names.append(Text(data.name));
-                     return names;
-                   })
+      .def_prop_ro("initializers", Initializers)
       .def("serialize", Serialize)
       .def(
           "save",

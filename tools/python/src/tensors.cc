@@ -188,6 +188,17 @@ nb::object ShapeOf(const std::optional<format::Shape>& shape) {
   return nb::tuple(dims);
 }
 
+// The inclusive range of stored integers; None where the type is not quantized or stores no
+// integers.
+nb::object RangeOf(const format::TensorType& type) {
+  if (!type.quantization || !format::IsQuantized(type.elem_type) ||
+      !format::IsIntegerStorage(format::StorageOf(type.elem_type))) {
+    return nb::none();
+  }
+  const format::IntegerRange range = format::StoredRange(type.elem_type, *type.quantization);
+  return nb::make_tuple(range.min, range.max);
+}
+
 // Parameters of `get(object)`, a quantization or nothing.
 template <typename Class, typename Get>
 void BindParameters(nb::class_<Class>& bound, Get get) {
@@ -233,6 +244,7 @@ void BindTensors(nb::module_& module) {
                    [](const Value& self) { return Text(format::Name(self.type.elem_type)); })
       .def_prop_ro("shape", [](const Value& self) { return ShapeOf(self.type.shape); })
       .def_prop_ro("text", [](const Value& self) { return Text(format::ToString(self.type)); })
+      .def_prop_ro("range", [](const Value& self) { return RangeOf(self.type); })
       .def("tensor", MakeDeclared, nb::arg("dims"), nb::arg("data"));
   BindParameters(
       value, [](const Value& self) -> const auto& { return self.type.quantization; });

@@ -118,6 +118,7 @@ def test_expected_failures_are_not_failures(tmp_path):
 def test_reports_are_written(tmp_path):
     report = validate(exact, filter="add/tie*")
     assert json.loads(report.json())["backends"][0]["counts"]["pass"] == len(report.cases)
+    assert "tie_with" not in report.text(listed=0) and str(report) == report.text()
     report.html(tmp_path / "r.html")
     report.junit(tmp_path / "r.xml")
     assert xml.etree.ElementTree.parse(tmp_path / "r.xml").getroot().tag == "testsuites"
@@ -134,12 +135,19 @@ def test_operators_are_identified():
     assert [(one.op, "exact" in one.arithmetics, one.agreeing == one.cases) for one in found] == [("Add", True, True)]
     wrong = qtx.identify(off_by_one, suite=CASES)
     assert wrong[0].arithmetics == [] and wrong[0].nearest and "Add" in str(wrong)
+    assert str(wrong).endswith("1 identified, 0 declined")
+    declined = qtx.identify(qtx.from_kernels({}), suite=CASES, filter="add/tie*")
+    assert str(declined).endswith("\n0 identified, 1 declined")
+    with pytest.raises(qtx.Error, match="matches no case"):
+        qtx.identify(exact, suite=CASES, filter="none/*")
 
 
 def test_built_in_backends_have_names():
     assert qtx.backends()[0] == "reference"
     report = validate("reference", filter="add/tie*", arithmetics=["float32"])
     assert report.conforms and {case["arithmetic"] for case in report.rows} == {"float32"}
+    ended = validate("cmd:/none/such", filter="add/tie*")
+    assert not ended.conforms and not ended.cases and "cannot start" in ended.rows[0]["error"]
     for name, text in (("other", "expected 'reference'"), ("faulty:none_such", "faulty:none")):
         with pytest.raises(qtx.Error, match=text):
             validate(name, filter=ADD)
@@ -150,6 +158,8 @@ def test_built_in_backends_have_names():
 def test_wrong_choices_are_refused():
     with pytest.raises(qtx.Error, match="matches no case"):
         validate(exact, filter="none/*")
+    with pytest.raises(qtx.Error, match="filter: no case that it matches is for tflite-single"):
+        validate(exact, filter="add/tie_with_odd_offset", arithmetics="tflite-single")
     with pytest.raises(qtx.Error, match="arithmetics: found 'roman'"):
         validate(exact, arithmetics="roman")
     with pytest.raises(TypeError, match="filter: found int"):
@@ -162,6 +172,8 @@ def test_a_failure_is_shrunk(tmp_path):
     assert (shrunk.op, shrunk.how, shrunk.nodes) == ("Add", "differs", 1) and shrunk.elements <= 4
     (name, expected), = shrunk.expected.items()
     assert shrunk.got[name].stored.astype(int).tolist() == (expected.stored.astype(int) + 1).tolist()
+    for tensor in (*shrunk.inputs.values(), *shrunk.model.initializers.values(), *shrunk.expected.values()):
+        assert repr(tensor) in str(shrunk)
     assert (tmp_path / "found/model.onnx").is_file()
     with pytest.raises(qtx.Error):
         qtx.shrink(exact, "add/tie_with_odd_offset", suite=CASES)

@@ -20,9 +20,10 @@ def attempt(work):
 def use(model):
     """Everything that a model is good for."""
     loaded = qtx.load(model)
-    repr(loaded), loaded._repr_html_(), loaded.to_bytes()
-    for function in (qtx.check, qtx.infer, qtx.lower, qtx.lift, lambda m: qtx.lower(m, io="stored"), lambda m: qtx.diff(m, m),
-                     lambda m: qtx.convert(m, "tflite")):
+    for show in (repr, qtx.Model._repr_html_, qtx.Model.to_bytes, lambda m: m.values):
+        show(loaded)
+    for function in (lambda m: m.nodes, lambda m: m.initializers, qtx.check, qtx.infer, qtx.lower, qtx.lift,
+                     lambda m: qtx.lower(m, io="stored"), lambda m: qtx.diff(m, m), lambda m: qtx.convert(m, "tflite")):
         attempt(lambda: function(loaded))  # pylint: disable=cell-var-from-loop
     inputs = {}
     for declared in loaded.inputs:

@@ -114,7 +114,8 @@ def test_parameters_along_an_axis():
     assert tensor.type == "UINT8Q" and tensor.axis == 0
     assert tensor.real().tolist() == [[0.0, 1.0], [8.0, 12.0]]
     assert tensor.scale.tolist() == [0.5, 4.0] and tensor.offset.tolist() == [1, -2]
-    assert "UINT8Q[2, 2]" in repr(tensor)
+    assert repr(tensor) == "qtx.Tensor([[1, 3], [0, 1]], UINT8Q[2, 2], scale=[0.5 4. ], offset=[ 1 -2], axis=0)"
+    assert len(repr(qtx.Tensor(np.zeros(10**6, np.int8), scale=0.1))) < 100
 
 
 def test_blocks_share_parameters():

@@ -47,6 +47,40 @@ def test_errors_have_place_message_and_code(tmp_path):
         qtx.load(models.add(), kind="word")
 
 
+def test_a_value_has_its_parameters_and_range():
+    y, = qtx.load(models.add()).outputs
+    assert (y.scale, y.offset, y.axis, y.block_shape) == (2.0, 3, None, None)
+    assert (y.quant_min, y.quant_max) == (-128, 127) and "scale" in y.text
+    x, = qtx.load(models.relu()).inputs
+    assert (x.scale, x.offset, x.quant_min, x.quant_max) == (None, None, None, None)
+    columns = models.quantization([0.5, 2.0], [3, -1], [1])
+    per_axis = models.model([models.node("Relu", ["x"], ["y"])], [models.value("x", models.INT8Q, [3, 2], columns)],
+                            [models.value("y", models.INT8Q, [3, 2], columns)])
+    x, = qtx.load(per_axis).inputs
+    assert x.axis == 1 and x.scale.tolist() == [0.5, 2.0] and x.offset.tolist() == [3, -1]
+
+
+def test_nodes_attributes_and_initializers():
+    def attribute(name, kind, *parts):
+        return b"".join([models.message(1, name), models.number(20, kind), *parts])
+    tensor = models.initializer("", models.FLOAT, [2], np.float32([1, 2]).tobytes())
+    node = models.node("Any", ["x", "", "w"], ["y"], attribute("f", 1, b"\x15" + np.float32(0.5).tobytes()),
+                       attribute("i", 2, models.number(3, -7)), attribute("s", 3, models.message(4, "SAME")),
+                       attribute("t", 4, models.message(5, tensor)), attribute("n", 7, models.number(8, 1), models.number(8, 2)),
+                       attribute("g", 5, models.message(6, b"")), name="one")
+    model = qtx.load(models.model(
+        [node], [models.value("x", models.FLOAT, [2])], [models.value("y", models.FLOAT, [2])],
+        [models.value("w", models.INT8Q, [2], models.quantization([0.5], [1]))],
+        [models.initializer("w", models.INT8, [2], b"\x05\xfb"), models.initializer("v", models.INT64, [1], bytes(8))]))
+    found, = model.nodes
+    assert (found.op_type, found.domain, found.name, found.inputs, found.outputs) == ("Any", "", "one", ("x", "", "w"), ("y",))
+    assert found.attributes.pop("t").tolist() == [1.0, 2.0]
+    assert found.attributes == {"f": 0.5, "i": -7, "s": "SAME", "n": [1, 2], "g": None}
+    w, v = model.initializers["w"], model.initializers["v"]
+    assert (w.stored.tolist(), w.scale, w.offset) == ([5, -5], 0.5, 1) and v.tolist() == [0] and v.dtype == np.int64
+    assert model.values == []  # w is a constant
+
+
 # add.C: inputs and outputs must be broadcastable, which [2,2] and [3] are not.
 def test_check_gives_clause_place_and_message():
     assert qtx.check(models.add()) == []
@@ -91,7 +125,7 @@ def test_infer_adds_what_follows():
     model = models.model([models.node("Relu", ["x"], ["t"]), models.node("Relu", ["t"], ["y"])],
                          [models.value("x", models.FLOAT, [2, 3])], [models.value("y", models.FLOAT, [2, 3])],
                          extended=False)
-    assert [(v.name, v.shape) for v in qtx.infer(model)._core.values] == [("t", (2, 3))]
+    assert [(v.name, v.shape) for v in qtx.infer(model).values] == [("t", (2, 3))]
 
 
 def test_diff_names_place_and_field():

@@ -83,10 +83,10 @@ def _results(results, outputs):
     missing = [output.name for output in outputs if output.name not in results]
     if missing:
         raise Error(f"run gave {sorted(map(str, results))}, expected {missing} too", code="protocol")
-    return [_result(results[output.name], output) for output in outputs]
+    return [result_of(results[output.name], output) for output in outputs]
 
 
-def _result(value, output):
+def result_of(value, output):
     """Arrays of the storage type have the declared parameters; others keep their own type, which the harness judges."""
     if isinstance(value, Tensor):
         return value._core

@@ -56,15 +56,20 @@ class Comparison(list):
 
     def _caption(self):
         differing = sum(1 for layer in self if layer.differing)
-        origin = f"; the first is {self.first.value}" if self.first else ""
+        first = self.first
+        origin = f"; the first is {_table.short(first.value)}, {first.op_type}, node {first.position}" if first else ""
         return f"{differing} of {len(self)} values differ from the reference in {self.arithmetic}{origin}"
 
     def _rows(self):
         return [(layer.value, layer.op_type, layer.position, layer.type, str(list(layer.shape)), layer.differing,
                  layer.elements, layer.largest, layer.unit, str(list(layer.at)), layer.got, layer.expected) for layer in self]
 
+    def text(self, listed: int | None = None) -> str:
+        """The table: its first `listed` rows, or all."""
+        return f"{self._caption()}\n{_table.text(self._HEADERS, self._rows()[:listed])}"
+
     def __str__(self):
-        return f"{self._caption()}\n{_table.text(self._HEADERS, self._rows())}"
+        return self.text()
 
     def _repr_html_(self):
         return _table.markup(self._caption(), self._HEADERS, self._rows())
@@ -177,7 +182,13 @@ def _layer(name, op_type, position, found, expected):
                  type=expected.type if is_quantized else wanted.dtype.name, shape=wanted.shape, elements=int(wanted.size),
                  differing=int(np.count_nonzero(distance)), largest=float(distance[at]) if wanted.size else 0.0,
                  unit="LSB" if is_quantized else "relative", at=at,
-                 got=got[at].item() if wanted.size else math.nan, expected=wanted[at].item() if wanted.size else math.nan)
+                 got=_element(got, at, is_quantized), expected=_element(wanted, at, is_quantized))
+
+
+def _element(values, at, is_quantized):
+    """An element as a number of Python: of stored values an int, where it is finite."""
+    value = values[at].item() if values.size else math.nan
+    return int(value) if is_quantized and math.isfinite(value) else value
 
 
 def _stored(found, expected):

@@ -102,8 +102,12 @@ class Report:
         """The report as one page that works offline, returned or written to `path`."""
         return _returned_or_written(self._core.html(), path)
 
+    def text(self, listed: int = 20) -> str:
+        """The table, what explains the failures, and the first `listed` of them in each row."""
+        return self._core.text(_number(listed, "listed")).rstrip("\n")
+
     def __str__(self):
-        return self._core.text(20)
+        return self.text()
 
     def __repr__(self):
         return f"<qtx.Report: {', '.join(f'{count} {outcome}' for outcome, count in self.counts.items())}>"
@@ -146,7 +150,8 @@ def validate(backend: Backend, *, filter: str | typing.Iterable[str] | None = No
     expected_failures: the path of a list, or a dict of globs to reasons.
     jobs: threads; the cases of a callable take turns. progress(id, arithmetic, outcome) is called after each case.
     diagnose: look for causes of failures, which takes up to 20 s.
-    Raises qtx.Error for a filter that matches nothing, a suite that cannot be read, and an arithmetic that is not known.
+    Raises qtx.Error for a filter that matches nothing or nothing of the arithmetics, a suite that cannot be read, and an
+    arithmetic that is not known.
     """
     known = texts(arithmetics, "arithmetics")
     for name in known:
@@ -171,6 +176,8 @@ def validate(backend: Backend, *, filter: str | typing.Iterable[str] | None = No
         raise raised[0]
     if adapter:
         adapter.raise_interrupt()
+    if not any(row["cases"] or "error" in row for row in report.rows):
+        raise Error(f"no case that it matches is for {', '.join(row['arithmetic'] for row in report.rows)}", "filter", code="usage")
     return report
 
 
@@ -194,26 +201,34 @@ class Identity:
 
 
 class Identities(list):
-    """The Identity of each operator; `str` is a table."""
+    """The Identity of each operator; `str` is a table of those that are not declined."""
 
     _HEADERS = ("operator", "agree", "of", "declined", "arithmetic")
 
     def _rows(self):
         return [(one.op, one.agreeing, one.cases, one.declined,
-                 ", ".join(one.arithmetics) or (one.fault or f"none; nearest {one.nearest}" if one.cases else "declined"))
-                for one in self]
+                 ", ".join(one.arithmetics) or one.fault or f"none; nearest {one.nearest}") for one in self if one.cases]
+
+    def _caption(self):
+        declined = sum(1 for one in self if not one.cases)
+        return f"{len(self) - declined} identified, {declined} declined"
 
     def __str__(self):
-        return _table.text(self._HEADERS, self._rows())
+        return f"{_table.text(self._HEADERS, self._rows(), whole=True)}\n{self._caption()}"
 
     def _repr_html_(self):
-        return _table.markup("arithmetics", self._HEADERS, self._rows())
+        return _table.markup(self._caption(), self._HEADERS, self._rows())
 
 
-def identify(backend: Backend, *, suite: str | os.PathLike | None = None) -> Identities:
-    """Names the arithmetic of each operator of a backend, from the few cases that tell arithmetics apart: Identities."""
+def identify(backend: Backend, *, filter: str | typing.Iterable[str] | None = None,  # pylint: disable=redefined-builtin
+             suite: str | os.PathLike | None = None) -> Identities:
+    """Names the arithmetic of each operator of a backend, from the few cases that tell arithmetics apart: Identities.
+
+    filter: a glob on case ids, or several, as for `validate`: the cases of all operators take a minute.
+    Raises qtx.Error for a filter that matches nothing.
+    """
     source, adapter = source_of(backend)
-    found = _core.identify(_suite(suite), source)
+    found = _core.identify(_suite(suite), source, texts(filter, "filter"))
     if adapter:
         adapter.raise_interrupt()
     return Identities(Identity(**row) for row in found["operators"])
@@ -250,6 +265,10 @@ class Shrunk:
 
     def __str__(self):
         lines = [f"{self.op} in {self.arithmetic}: {self.how}", self.detail, f"smallest form: {self.form}"]
+        lines += [f"  {value.name}: {value.text}" for value in self.model.values]
+        given = {**self.inputs, **self.model.initializers}
+        for what, values in (("", given), ("expected ", self.expected), ("got ", self.got)):
+            lines += [f"  {what}{name} = {value!r}" for name, value in values.items()]
         lines += [f"place: {self.place}"] if self.place else []
         return "\n".join(lines + [f"cause: {self.cause or 'unknown'}"])
 

@@ -8,6 +8,8 @@ import typing
 
 from qtx import _core, _table
 from qtx._errors import Error
+from qtx._tensor import Parameters, wrapped
+
 
 class ModelProto(typing.Protocol):
     """What is used of an onnx.ModelProto."""
@@ -21,17 +23,47 @@ _TAKEN = "a path, bytes, an onnx.ModelProto or a qtx.Model"
 
 
 @dataclasses.dataclass(frozen=True)
-class Value:
+class Value(Parameters):
     """A declared value: its name, element type ("FLOAT", "INT8Q"; "UNKNOWN" if it is no tensor) and shape.
 
-    `shape` has a number, a symbol's name or None for each dimension; it is None where the rank is unknown. `text` describes
-    the type with its parameters, for people.
+    `shape` has a number, a symbol's name or None for each dimension; it is None where the rank is unknown. The parameters of
+    a quantized type are those of a Tensor: scale, offset, axis, block_shape.
     """
 
     name: str
     type: str
     shape: tuple | None
-    text: str = dataclasses.field(repr=False, compare=False)
+    _core: typing.Any = dataclasses.field(repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The type with its parameters, for people."""
+        return self._core.text
+
+    @property
+    def quant_min(self) -> int | None:
+        """The least stored value, that of the storage where the type does not narrow it; None of floats and plain types."""
+        return self._core.range and self._core.range[0]
+
+    @property
+    def quant_max(self) -> int | None:
+        """The greatest stored value, as `quant_min`."""
+        return self._core.range and self._core.range[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """An operator of a graph: inputs and outputs are names of values, "" for an optional one that is absent.
+
+    attributes: by name: int, float, str, lists of them, an array; None for bodies, types and sparse tensors.
+    """
+
+    op_type: str
+    domain: str
+    name: str
+    inputs: tuple
+    outputs: tuple
+    attributes: dict
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,6 +132,26 @@ class Model:
         return _values(self._core.outputs)
 
     @property
+    def values(self) -> list[Value]:
+        """The declared values that are no inputs, outputs and initializers, each a Value; `qtx.infer` declares all."""
+        return _values(self._core.values)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The graph's operators in order, each a Node. Raises qtx.Error for a tensor attribute that cannot be decoded."""
+        return [Node(op_type, domain, name, tuple(inputs), tuple(outputs),
+                     {key: wrapped(value) if isinstance(value, _core.Tensor) else value for key, value in attributes.items()})
+                for (name, op_type, domain, inputs, outputs), attributes in zip(self._core.nodes, self._core.attributes)]
+
+    @property
+    def initializers(self) -> dict:
+        """The graph's constants by name, decoded at each call: a qtx.Tensor where the type is quantized, else an array.
+
+        Raises qtx.Error for one that cannot be decoded, or does not fit its declared type.
+        """
+        return {name: wrapped(tensor) for name, tensor in self._core.initializers}
+
+    @property
     def kind(self) -> str:
         """"qtx" for the extended form; "qdq", "qoperator", "qonnx" or "onnx" for stock ONNX."""
         return _core.Source.from_model(self._core).kind()
@@ -121,15 +173,16 @@ class Model:
         path = _path(path)
         if kind is None:
             ending = os.path.splitext(path)[1]
-            kinds = [name for name, _, extension, _, writes in _core.kinds() if writes and extension == ending]
-            if len(kinds) > 1 and ending != ".onnx":
-                raise Error(f"found a name for {', '.join(kinds)}, expected `kind` to say which", path, code="usage")
-            kind = kinds[0] if len(kinds) == 1 else None
+            named = [name for name, _, extension, _, writes in _core.kinds() if writes and extension == ending]
+            if len(named) > 1 and ending != ".onnx":
+                raise Error(f"found a name for {', '.join(named)}, expected `kind` to say which", path, code="usage")
+            kind = named[0] if len(named) == 1 else None
         if kind is None:
             self._core.save(path)
         else:
             converted = convert(self, kind, allow=allow)
-            converted.save(path) if isinstance(converted, File) else converted._core.save(path)
+            file = converted if isinstance(converted, File) else converted._core
+            file.save(path)
 
     def __reduce__(self):
         return load, (self.to_bytes(),)
@@ -148,7 +201,7 @@ class Model:
 
 
 def _values(values):
-    return [Value(value.name, value.type, value.shape, value.text) for value in values]
+    return [Value(value.name, value.type, value.shape, value) for value in values]
 
 
 def _path(path):
@@ -296,8 +349,8 @@ def diff(a: ModelLike, b: ModelLike) -> list[Difference]:
     one kind are compared as they are, others in the extended form.
     """
     sources = [_source(a), _source(b)]
-    kinds = [source.kind() for source in sources]
-    if kinds[0] == kinds[1] and all(source.is_onnx for source in sources):
+    is_one_kind = sources[0].kind() == sources[1].kind()
+    if is_one_kind and all(source.is_onnx for source in sources):
         models = [source.onnx() for source in sources]
     else:
         models = [_core.read(source, "", _options())[0] for source in sources]
@@ -320,7 +373,7 @@ def kinds() -> list[Kind]:
     return [Kind(*row) for row in _core.kinds()]
 
 
-def suite_folder():
-    """The folder of the conformance suite: in the installed package, else in the source tree."""
+def suite_folder() -> str:
+    """The folder of the conformance suite, with its networks in `models`: in the installed package, else in the source tree."""
     installed = pathlib.Path(__file__).parent / "share/qtx/cases"
     return str(installed if installed.is_dir() else pathlib.Path(_core.SOURCE_FOLDER) / "conformance/cases")

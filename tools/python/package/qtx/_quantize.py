@@ -97,4 +97,3 @@ def quantize(model: ModelLike, samples: Samples | None = None, *, activations: s
             given.reraise()
     return Model._of(quantized, ledger)
 
-

@@ -10,13 +10,20 @@ def _cell(value):
 _WIDEST = 40  # characters of a cell of text
 
 
-def _short(cell):
+def short(cell):
+    """A text without its middle, where it is long."""
     return cell if len(cell) <= _WIDEST else f"{cell[:_WIDEST // 2 - 1]}..{cell[-_WIDEST // 2 + 1:]}"
 
 
-def text(headers, rows):
-    """Columns aligned with blanks: numbers to the right, texts to the left, those that are long without their middle."""
-    cells = [list(headers)] + [[_short(_cell(value)) for value in row] for row in rows]
+def text(headers, rows, whole=False):
+    """Columns aligned with blanks: numbers to the right, texts to the left, those that are long without their middle.
+
+    whole: the last column, too, has its texts whole.
+    """
+    cells = [list(headers)] + [[short(_cell(value)) for value in row] for row in rows]
+    if whole:
+        for row, given in zip(cells[1:], rows):
+            row[-1] = _cell(given[-1])
     widths = [max(len(row[i]) for row in cells) for i in range(len(headers))]
     right = [bool(rows) and all(isinstance(row[i], (int, float)) for row in rows) for i in range(len(headers))]
     lines = []

@@ -1,5 +1,7 @@
 """Tensors of quantized types."""
 
+import typing
+
 import numpy as np
 
 from qtx import _core
@@ -16,7 +18,38 @@ def _vector(values, dtype, name):
     return cast.tolist()
 
 
-class Tensor:
+class Parameters:
+    """What makes reals of stored integers, of a tensor or of a declared value: that of `_core`, which the extension has."""
+
+    __slots__ = ()
+    _core: typing.Any
+
+    @property
+    def scale(self):
+        """Real units per LSB: a float32, or an array of one for each parameter; None of a type without parameters."""
+        return self._parameter(np.array(self._core.scale, np.float32))
+
+    @property
+    def offset(self):
+        """The stored value of real zero: an int32, or an array of one for each parameter; None of a type without parameters."""
+        return self._parameter(np.array(self._core.offset or [0] * len(self._core.scale), np.int32))
+
+    @property
+    def axis(self):
+        """The axis that scale and offset are along, a tuple where there are several, None where there is none."""
+        axis = self._core.axis
+        return None if not axis else axis[0] if len(axis) == 1 else tuple(axis)
+
+    @property
+    def block_shape(self):
+        """Elements along each axis that share a parameter, or None where each has its own."""
+        return tuple(self._core.block_shape) or None
+
+    def _parameter(self, values):
+        return values if self.axis is not None else values[0] if len(values) else None
+
+
+class Tensor(Parameters):
     """A tensor of a quantized type: stored integers, and the parameters that make reals of them.
 
         real = scale * (stored - offset)
@@ -66,33 +99,9 @@ class Tensor:
         """
         return stored_of(self._core)
 
-    @property
-    def scale(self):
-        """Real units per LSB: a float32, or an array of one for each parameter."""
-        return self._parameter(np.array(self._core.scale, np.float32))
-
-    @property
-    def offset(self):
-        """The stored value of real zero: an int32, or an array of one for each parameter."""
-        return self._parameter(np.array(self._core.offset or [0] * len(self._core.scale), np.int32))
-
-    @property
-    def axis(self):
-        """The axis that scale and offset are along, a tuple where there are several, None where there is none."""
-        axis = self._core.axis
-        return None if not axis else axis[0] if len(axis) == 1 else tuple(axis)
-
-    @property
-    def block_shape(self):
-        """Elements along each axis that share a parameter, or None where each has its own."""
-        return tuple(self._core.block_shape) or None
-
     def real(self) -> np.ndarray:
         """The real values, scale * (stored - offset), as float64: exact for storage of up to 16 bits, else rounded once."""
         return self._core.reals().reshape(self.shape)
-
-    def _parameter(self, values):
-        return values[0] if self.axis is None else values
 
     def __array__(self, dtype=None, copy=None):
         stored = self.stored
@@ -104,7 +113,13 @@ class Tensor:
         return len(self.stored)
 
     def __repr__(self):
-        return f"qtx.Tensor({self.type}{list(self.shape)}, scale={self.scale}, offset={self.offset}, axis={self.axis})"
+        stored = self.stored
+        is_small = stored.size <= 16
+        stored = stored.tolist() if is_small else np.array2string(stored, threshold=16, edgeitems=2, separator=", ",
+                                                                  prefix=" " * 11)
+        along = "" if self.axis is None else f", axis={self.axis}"
+        blocks = "" if self.block_shape is None else f", block_shape={self.block_shape}"
+        return f"qtx.Tensor({stored}, {self.type}{list(self.shape)}, scale={self.scale!s}, offset={self.offset!s}{along}{blocks})"
 
 
 def wrapped(tensor):
