@@ -64,13 +64,14 @@ Result<quantize::QuantizationReport> CompareOn(const quantize::Quantized& quanti
 }
 
 void PrintErrors(const quantize::QuantizationReport& report, std::FILE* out) {
-  format::Print(
-      out, "\n{} samples; worst first\n{:<40} {:<18} {:<7} {:<16} {:>8} {:>9} {:>9} {:>11} {:>9}\n",
-      report.samples, "value", "operator", "type", "range", "SQNR dB", "cosine", "max LSB",
-      "max error", "saturated");
+  format::Print(out,
+                "\n{} samples; the output, then layers from the worst\n{:<40} {:<18} {:<7} {:<16} "
+                "{:>8} {:>9} {:>9} {:>11} {:>9}\n",
+                report.samples, "value", "operator", "type", "range", "SQNR dB", "cosine",
+                "max LSB", "max error", "saturated");
+  for (const ValueReport& output : report.outputs) PrintRow(output.name, "(output)", output, out);
   for (const quantize::LayerReport& layer : report.layers)
     PrintRow(layer.output.real, layer.op_type, layer.output, out);
-  for (const ValueReport& output : report.outputs) PrintRow(output.name, "(output)", output, out);
 }
 
 Result<void> CheckReportPath(const std::string& path) {

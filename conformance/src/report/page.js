@@ -289,10 +289,10 @@ function matrixCell(row, run) {
   const label = `${row.op}, ${run.label}: ${describe(counts)}`;
   const chosen = isProblem({tone: {fail: 'bad', broken: 'warn'}[kind]})
     ? problems : seen;
+  const text = `${cellKinds[kind].sign} ${shown}`;
   return h('td', null, h('button', {type: 'button', class: `cell ${kind}`, tabindex: '-1',
-    title: label, 'aria-label': label, 'data-op': row.op, 'data-run': run.key,
-    onclick: () => goTo({run: run.key, op: row.op, outcome: chosen.map(o => o.name)})},
-    `${cellKinds[kind].sign} ${shown}`));
+    title: label, 'aria-label': `${text}: ${label}`, 'data-op': row.op, 'data-run': run.key,
+    onclick: () => goTo({run: run.key, op: row.op, outcome: chosen.map(o => o.name)})}, text));
 }
 
 function matrixRow(row, columns) {
@@ -1021,7 +1021,7 @@ function pagedFigures(layout, start, figures) {
   show();
   return h('div', null, layout.lines > kLines ? h('div', {class: 'pages'}, back, next, where) : null,
     h('div', {class: 'tensors'}, figures.map(({caption, name}, i) => {
-      setProps(holders[i], {tabindex: '0', role: 'region', 'aria-label': name});
+      setProps(holders[i], {tabindex: '0', role: 'group', 'aria-label': name});
       return h('figure', {'data-role': name}, caption, holders[i]);
     })));
 }

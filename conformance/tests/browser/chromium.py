@@ -3,8 +3,10 @@
 Source: https://chromedevtools.github.io/devtools-protocol/ ; messages end with a zero byte.
 """
 
+import atexit
 import base64
 import fcntl
+import functools
 import json
 import os
 import select
@@ -33,10 +35,23 @@ CONTRAST = """(() => {
 SECONDS = 60  # a slow machine under load; a reply takes milliseconds otherwise
 
 
+AXE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "axe-core/axe.min.js")  # where `install` puts it
+FINDINGS = """axe.run({exclude: %s}, {resultTypes: ['violations'], preload: false}).then(found => found.violations.flatMap(({id, nodes}) =>
+  nodes.map(node => id + ': ' + node.html.slice(0, 150) + ' ' + node.failureSummary.replace(/\\s+/g, ' ').slice(0, 150))))"""
+
+
 def find():
-    """The path of a Chromium, or None."""
-    names = ("chromium", "chromium-browser", "google-chrome")
+    """The path of a Chromium, or None. The headless shell has no windows to keep, and needs half the time for a page."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     return next(filter(None, map(shutil.which, names)), None)
+
+
+@functools.cache
+def shared():
+    """The one page of a test program, which is closed with it: a browser takes a second to start."""
+    page = Page(find())
+    atexit.register(page.close)
+    return page
 
 
 class Page:
@@ -46,6 +61,7 @@ class Page:
         self.profile = tempfile.mkdtemp(prefix="qtx-chromium-")
         self.errors = []
         self.requests = []
+        self._document = None  # where the page is, without the hash; None: unknown
         self._next = 0
         self._left = b""
         to_browser, self._out = os.pipe()
@@ -103,11 +119,14 @@ class Page:
 
     def open(self, url):
         """Loads a page; gives the seconds until its script has run."""
-        self._load("about:blank")  # a change of the hash alone would not load
+        document = url.partition("#")[0]
+        if document == self._document:
+            self._load("about:blank")  # a change of the hash alone would not load
         self.errors.clear()
         self.requests.clear()
         start = time.monotonic()
         self._load(url)
+        self._document = document
         return time.monotonic() - start
 
     def follow(self, act):
@@ -116,6 +135,7 @@ class Page:
         Asking the page meanwhile would fail: a page that is left answers nothing.
         """
         self._loaded = False
+        self._document = None
         act()
         while not self._loaded:
             self._receive()
@@ -130,6 +150,13 @@ class Page:
         if "exceptionDetails" in result:
             raise RuntimeError(json.dumps(result["exceptionDetails"])[:2000])
         return result["result"].get("value")
+
+    def axe(self, *without):
+        """What axe-core finds on the page, but for what the selectors `without` name. AXE must be there."""
+        if not self.run("'axe' in window"):
+            with open(AXE, encoding="utf-8") as file:
+                self.call("Runtime.evaluate", expression=file.read())
+        return self.run(FINDINGS % json.dumps([[selector] for selector in without]))
 
     def size(self, width, height, mobile=False):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,

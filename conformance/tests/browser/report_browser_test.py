@@ -34,11 +34,7 @@ class Browser(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.page = chromium.Page(chromium.find())
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.page.close()
+        cls.page = chromium.shared()
 
     def setUp(self):
         self.page.size(1280, 900)
@@ -381,9 +377,9 @@ OVERFLOW = """[...document.querySelectorAll('body *')].filter(e => !e.closest('.
 
 
 class Looks(Browser):
-    def open_all(self, name):
+    def open_all(self, name, rows=20):
         self.open(name, "#outcome=" + ",".join(OUTCOMES))
-        self.page.run("[...document.querySelectorAll('.row')].slice(0, 20).forEach(row => row.click())")
+        self.page.run("[...document.querySelectorAll('.row')].slice(0, %d).forEach(row => row.click())" % rows)
 
     def test_fits_a_phone(self):
         self.page.size(360, 780, mobile=True)
@@ -402,11 +398,17 @@ class Looks(Browser):
         self.assertNotEqual(light[0], dark[0])
         self.assertNotEqual(light[1], dark[1])
 
-    def test_text_has_contrast(self):
-        for scheme in ("light", "dark"):
+    def test_is_for_everybody(self):
+        """Contrast by our own rule, of one ground; the rest by axe-core, where it is."""
+        for width, scheme in ((1280, "light"), (360, "dark")):
+            self.page.size(width, 900, mobile=width == 360)
             self.page.media(scheme)
-            self.open_all("known")
+            self.open_all("known", 3)  # wrong integers, floats and a shape
             self.assertEqual(self.page.run(chromium.CONTRAST), [], scheme)
+            if os.path.exists(chromium.AXE):
+                self.assertEqual(self.page.axe(), [], scheme)
+        if not os.path.exists(chromium.AXE):
+            self.skipTest("no axe-core: conformance/tests/browser/install brings it")
 
     def test_has_landmarks_and_names(self):
         self.open_all("known")
@@ -511,7 +513,7 @@ class Junit(unittest.TestCase):
 def main():
     subprocess.run([sys.argv[1], FOLDER.name], check=True)
     if chromium.find() is None:
-        print("skipped: report_browser_test needs chromium (Debian package chromium); JUnit alone is tested")
+        print("skipped: report_browser_test needs Chromium (Debian package chromium-headless-shell); JUnit alone is tested")
         done = unittest.main(argv=["report_browser_test", "Junit"], exit=False).result
         sys.exit(77 if done.wasSuccessful() else 1)
     unittest.main(argv=["report_browser_test", *(word for word in sys.argv[2:] if word != "--speed")])

@@ -87,7 +87,7 @@ TEST_F(Quantize, MeasuresWhatAModelLacks) {
                                   Path("r.json")));
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("less the mean error of the weights"));
-  EXPECT_THAT(outcome.out, HasSubstr("4 samples; worst first"));
+  EXPECT_THAT(outcome.out, HasSubstr("4 samples; the output, then layers from the worst"));
   EXPECT_THAT(Contents(Path("r.json")), HasSubstr("\"sqnr_db\""));
   EXPECT_EQ(
       Run(Arguments("m.onnx", "--data " + Path("data") + " --report " + Path("r.html"))).status, 0);

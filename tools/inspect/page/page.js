@@ -311,12 +311,19 @@ function finding(f) {
     item && h('button', {type: 'button', class: 'small', onclick: () => show(item)}, 'Show'));
 }
 
+/** Whether channels are zero everywhere since those of the node's constant are, which is told of that one. */
+function hasCause({kind, value, message}) {
+  const constants = producer.get(value)?.constants ?? [];
+  return kind === 'empty_channels' && data.findings.some(f => f.kind === kind && f.message === message && constants.includes(f.value));
+}
+
 function findings() {
   if (data.findings.length === 0) return;
   $('#findings').hidden = false;
   const list = $('.findings');
-  list.append(...data.findings.slice(0, shownFindings).map(finding));
-  const rest = data.findings.slice(shownFindings);
+  const told = data.findings.filter(f => !hasCause(f));
+  list.append(...told.slice(0, shownFindings).map(finding));
+  const rest = told.slice(shownFindings);
   if (rest.length === 0) return;
   const more = $('#all-findings');
   more.hidden = false;
@@ -324,8 +331,23 @@ function findings() {
   more.addEventListener('click', () => { list.append(...rest.map(finding)); more.hidden = true; });
 }
 
+const kWorst = 3;  // layers that the head names
+
+/** A report leads with the error of its outputs and the worst layers; what looks wrong is below. */
+function lead() {
+  const signed = ({name, errors: e}) => `${name} ${e.count ? decibels(e.sqnr_db) : 'not compared'}`;
+  $('h1').textContent = `QTX quantization: ${data.title}`;
+  $('#verdict').className = 'verdict';
+  $('#verdict').textContent = `Error of the output: ${data.report.outputs.map(signed).join(', ')}`;
+  const worst = layers.filter(({output}) => output.errors.count && output.errors.sqnr_db !== null).slice(0, kWorst);
+  $('#about').prepend(worst.length > 0 ? `Worst layers: ${worst.map(({output}) => signed(output)).join(', ')}. ` : '',
+    findingsOf.size > 0 ? `${plural(findingsOf.size, 'value')} to look at. ` : '');
+  $('#findings').before($('#errors'));
+}
+
 /** The layers of a report, worst first, as it lists them. */
 function errors() {
+  if (data.report) lead();
   if (layers.length === 0) return;
   $('#errors').hidden = false;
   $('#errors-about').textContent = `${plural(data.report.samples, 'sample')}; float: ${data.report.real_by}, quantized: ${data.report.quantized_by}`;
@@ -345,9 +367,6 @@ function errors() {
     h('thead', null, h('tr', null, ['value', 'operator', 'type', 'SQNR', 'cosine', 'largest, LSB', 'largest', 'saturated', 'range by'].map(
       (words, i) => h('th', {scope: 'col', class: i > 2 && i < 8 ? 'n' : null}, words)))),
     h('tbody', null, layers.map(line))));
-  for (const output of data.report.outputs) {
-    $('#errors-about').append(`; output ${output.name}: ${decibels(output.errors.sqnr_db)}`);
-  }
 }
 
 function head() {

@@ -13,11 +13,12 @@ namespace {
 
 using format::ElementType;
 
-constexpr double kSaturated = 0.01;  // share of values
-constexpr double kScaleRatio = 4;    // relative to what min and max need
-constexpr double kUsed = 0.5;        // share of the stored range; less wastes a bit
-constexpr double kOutlierRatio = 8;  // relative to the median channel: three bits
-constexpr std::size_t kNamed = 6;    // channels that a message lists
+constexpr double kSaturated = 0.01;         // share of values
+constexpr double kScaleRatio = 4;           // relative to what min and max need
+constexpr double kUsed = 0.5;               // share of the stored range; less wastes a bit
+constexpr double kOutlierRatio = 8;         // relative to the median channel: three bits
+constexpr std::size_t kFewestChannels = 4;  // that are compared with each other
+constexpr std::size_t kNamed = 6;           // channels that a message lists
 
 constexpr std::array kKinds = {
     FindingKind{"not_finite", "NaN or infinities were seen"},
@@ -116,12 +117,16 @@ void CheckScale(Reporter& reporter) {
   const auto used = [constant](const Pair& pair) {
     return constant ? pair.Reached() : pair.Used();
   };
+  // CheckChannels tells of them.
+  const auto is_empty = [&pairs](const Pair& pair) {
+    return pairs.size() >= kFewestChannels && pair.lowest == 0 && pair.highest == 0;
+  };
   std::vector<std::size_t> far, unused;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const double ratio = pairs[i].Ratio();
     if (ratio > kScaleRatio || ratio < 1 / kScaleRatio)
       far.push_back(i);
-    else if (used(pairs[i]) < kUsed)
+    else if (used(pairs[i]) < kUsed && !is_empty(pairs[i]))
       unused.push_back(i);
   }
   if (!far.empty()) {
@@ -151,7 +156,7 @@ void CheckSaturation(Reporter& reporter) {
 
 void CheckChannels(Reporter& reporter) {
   const Value& value = reporter.value;
-  if (IsBias(value) || value.lowest.size() < 4) return;
+  if (IsBias(value) || value.lowest.size() < kFewestChannels) return;
   std::vector<double> reach;
   std::vector<std::size_t> empty, outliers;
   for (std::size_t i = 0; i < value.lowest.size(); ++i) {

@@ -94,6 +94,20 @@ TEST(Findings, NameWhatIsNotFinite) {
   EXPECT_THAT(findings[0].message, HasSubstr("2 NaN"));
 }
 
+// Each channel reaches 0.99 of -1 to 127/128, but for the last, which is dead: told once, not as an
+// unused range as well.
+TEST(Findings, TellOnceOfAChannelThatIsZeroEverywhere) {
+  format::TensorType type;
+  type.elem_type = ElementType::kInt8Q;
+  type.shape = format::ToShape(format::Dims{5, 2});
+  type.quantization = format::Quantization{.scale = std::vector<float>(5, 1.0F / 128), .axis = {0}};
+  type.statistics.emplace();
+  type.statistics->axis = {0};
+  type.statistics->min = {-0.99, -0.99, -0.99, -0.99, 0};
+  type.statistics->max = {0.99, 0.99, 0.99, 0.99, 0};
+  EXPECT_THAT(KindsIn(Of(type)), ElementsAre("empty_channels"));
+}
+
 // Channels reach 1 1 1 9 and 0: the fourth is more than eight times the median, the fifth is dead.
 TEST(Findings, NameOutlyingAndEmptyChannels) {
   format::TensorType type;

@@ -70,6 +70,9 @@ std::string Breakable(std::string_view text) {
   return html;
 }
 
+// No heading: the margin of a clause is no section of the text.
+std::string TitleHtml(const std::string& html) { return "<p class=\"title\">" + html + "</p>\n"; }
+
 // The first `shown` items, and the others to be unfolded.
 std::string ListHtml(const std::vector<std::string>& items, std::size_t shown) {
   const auto list = [&items](std::size_t from, std::size_t to) {
@@ -130,7 +133,7 @@ std::string CodeHtml(const std::vector<CodePlace>& places) {
     (of_us ? decides : others).push_back(PlaceHtml(*place));
   }
   std::string html;
-  if (!decides.empty()) html += "<h4>Implemented by</h4>\n" + ListHtml(decides, kPlacesShown);
+  if (!decides.empty()) html += TitleHtml("Implemented by") + ListHtml(decides, kPlacesShown);
   if (!others.empty()) {
     html += FoldedHtml("cited in " + Plural(others.size(), "place") + " elsewhere", others);
   }
@@ -142,7 +145,7 @@ std::string TestsHtml(const std::vector<CodePlace>& places, bool shown) {
   std::vector<std::string> items;
   for (const CodePlace* place : NamedFirst(places)) items.push_back(PlaceHtml(*place));
   if (items.empty()) return "";
-  if (shown) return "<h4>Held by</h4>\n" + ListHtml(items, kPlacesShown);
+  if (shown) return TitleHtml("Held by") + ListHtml(items, kPlacesShown);
   return FoldedHtml("cited by " + Plural(items.size(), "test"), items);
 }
 
@@ -238,14 +241,16 @@ std::string BesideHtml(const std::string& anchor, const std::string& id, const C
                      "\">\n<button type=\"button\" class=\"fold\" aria-expanded=\"false\">" +
                      SummaryOf(facts) + "</button>\n<div class=\"more\">\n";
   if (!facts.results.empty()) {
-    html += "<h4>Results <a href=\"" +
-            EscapeXml(Relative(links.page, links.results + "#" + anchor)) +
-            "\">case by case</a></h4>\n" + TallyHtml(facts);
+    html += TitleHtml("Results <a href=\"" +
+                      EscapeXml(Relative(links.page, links.results + "#" + anchor)) +
+                      "\">case by case</a>") +
+            TallyHtml(facts);
   }
   if (!facts.cases.empty()) {
     std::vector<std::string> items;
     for (const CaseGroup& group : facts.cases) items.push_back(CaseHtml(group, places, links.page));
-    html += "<h4>Cases</h4>\n<div class=\"cases\">" + ListHtml(items, kCasesShown) + "</div>\n";
+    html +=
+        TitleHtml("Cases") + "<div class=\"cases\">" + ListHtml(items, kCasesShown) + "</div>\n";
   }
   html += CodeHtml(facts.code);
   html += TestsHtml(facts.tests, facts.cases.empty());

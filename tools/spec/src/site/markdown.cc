@@ -171,7 +171,8 @@ class Renderer {
     for (std::size_t i = 0; i < headings_.size(); ++i) Head(headings_[i], anchors_.sections[i]);
     if (hooks_.is_glossary) DefineTerms();
     for (cmark_node* table : tables_) {
-      Wrap(table, RawBlock("<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+      // A group: there are too many for each to be a landmark.
+      Wrap(table, RawBlock("<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
                            "aria-label=\"Table\">",
                            "</div>"));
     }
@@ -276,6 +277,36 @@ class Renderer {
   }
 
   std::vector<Findable> CollectFindable();
+
+  // The title of the section that a line is in; empty before the second heading.
+  std::string SectionOf(int line) const {
+    std::string title;
+    for (const Section& section : document_.sections) {
+      if (section.line > line) break;
+      title = section.level > 1 ? section.title : "";
+    }
+    return title;
+  }
+
+  // The rows of a glossary's table: terms, meaning, what others say.
+  static void AddTerms(cmark_node* table, std::vector<Findable>& findable) {
+    for (cmark_node* row = cmark_node_first_child(table); row != nullptr;
+         row = cmark_node_next(row)) {
+      if (!IsRow(row)) continue;
+      std::vector<std::string> cells;
+      for (cmark_node* cell = cmark_node_first_child(row); cell != nullptr;
+           cell = cmark_node_next(cell)) {
+        cells.push_back(PlainText(cell));
+      }
+      cells.resize(std::max<std::size_t>(cells.size(), 3));
+      const std::vector<std::string> terms = TermsOf(cells[0]);
+      if (terms.empty()) continue;
+      findable.push_back({.anchor = TermAnchor(terms[0]),
+                          .title = cells[0],
+                          .text = cells[1],
+                          .others = cells[2]});
+    }
+  }
 
   // Sets `pieces` in the place of `node`, which may be in a table's cell: only links fit there.
   void SpeakOf(cmark_node* node) {
@@ -399,7 +430,10 @@ std::vector<Findable> Renderer::CollectFindable() {
   std::size_t clause = 0;
   for (cmark_node* strong : strongs_) {
     for (cmark_node* block : Extent(strong)) owner.emplace(block, clause);
-    findable.push_back({anchors_.clauses[clause], document_.clauses[clause].id, true, ""});
+    findable.push_back({.anchor = anchors_.clauses[clause],
+                        .title = document_.clauses[clause].id,
+                        .is_clause = true,
+                        .section = SectionOf(document_.clauses[clause].line)});
     ++clause;
   }
   std::size_t section = findable.size();  // the entry that other text belongs to
@@ -416,7 +450,9 @@ std::vector<Findable> Renderer::CollectFindable() {
       section = findable.size();
       const auto i =
           static_cast<std::size_t>(std::ranges::find(headings_, block) - headings_.begin());
-      findable.push_back({anchors_.sections[i], document_.sections[i].title, false, ""});
+      findable.push_back({.anchor = anchors_.sections[i], .title = document_.sections[i].title});
+    } else if (hooks_.is_glossary && IsTable(block)) {
+      AddTerms(block, findable);
     } else if (cmark_node_get_type(block) == CMARK_NODE_LIST) {
       for (cmark_node* item = cmark_node_first_child(block); item != nullptr;
            item = cmark_node_next(item)) {

@@ -25,12 +25,14 @@ struct TextHooks {
   std::function<std::string(std::size_t index)> beside;
 };
 
-/// A searchable text: a clause, or a section without its clauses.
+/// A searchable text: a clause, a section without its clauses, or a term of the glossary.
 struct Findable {
   std::string anchor;
-  std::string title;  // the clause's id or the section's title
+  std::string title;  // the clause's id, the section's title or the term
   bool is_clause = false;
-  std::string text;  // of one line
+  std::string text;     // of one line
+  std::string section;  // title of the section that the clause is in; empty: the page's own
+  std::string others;   // what others call the term
 };
 
 struct PageText {

@@ -16,12 +16,13 @@ struct Folder {
   std::string_view title;
 };
 // In the order of reading; the pages at the top come after the first three.
-constexpr std::array<Folder, 6> kFolders = {{{"format", "Format"},
+constexpr std::array<Folder, 7> kFolders = {{{"format", "Format"},
                                              {"arithmetic", "Arithmetics"},
                                              {"ops", "Operators"},
                                              {"", "Specification"},
                                              {"proposals", "Proposals"},
-                                             {"onnx", "Text for ONNX"}}};
+                                             {"onnx", "Text for ONNX"},
+                                             {"netron", "Netron"}}};
 
 std::size_t FolderRank(std::string_view folder) {
   const auto found = std::ranges::find(kFolders, folder, &Folder::name);
@@ -129,13 +130,24 @@ std::string ShortTitle(const Chapter& chapter) {
   return chapter.title;
 }
 
-bool ReadBefore(const Chapter& a, const Chapter& b) {
-  const auto key = [](const Chapter& chapter) {
-    const std::string_view folder = TopFolder(chapter.page);
-    return std::tuple(chapter.page != "index.html", FolderRank(folder), folder,
-                      !chapter.page.ends_with("/index.html"), std::string_view(chapter.page));
+void SortForReading(std::vector<Chapter>& chapters) {
+  const auto first = std::ranges::find(chapters, "README.md", &Chapter::path);
+  const std::string text = first == chapters.end() ? "" : first->document.markdown;
+  const auto mention = [&text](const Chapter& chapter, std::string_view folder) {
+    return folder == "format" || folder == "arithmetic" ? text.find("](" + chapter.path + ")") : 0;
   };
-  return key(a) < key(b);
+  const auto key = [&mention](const Chapter& chapter) {
+    const std::string_view folder = TopFolder(chapter.page);
+    const std::size_t overlay = chapter.page.find("/overlay/");
+    return std::tuple(
+        chapter.page != "index.html", FolderRank(folder), folder,
+        !chapter.page.ends_with("/index.html"), mention(chapter, folder),
+        chapter.page.substr(
+            0, overlay == std::string::npos ? chapter.page.rfind('/') + 1 : overlay + 1),
+        overlay != std::string::npos, chapter.page);
+  };
+  std::ranges::sort(chapters,
+                    [&key](const Chapter& a, const Chapter& b) { return key(a) < key(b); });
 }
 
 std::string FrameHtml(const PageContent& content, const std::vector<Chapter>& chapters) {

@@ -33,8 +33,10 @@ std::string FolderTitle(std::string_view folder);
 /// Its short name in lists of its folder: "exact".
 std::string ShortTitle(const Chapter& chapter);
 
-/// The order of reading: the text's own page, format, arithmetic, operators, the rest.
-bool ReadBefore(const Chapter& a, const Chapter& b);
+/// Sorts into the order of reading: the text's own page, format, arithmetic, operators, the rest.
+/// In format and arithmetic a chapter comes where the text's own page first links to it, so that
+/// definitions precede what they are for; a proposal precedes its overlay.
+void SortForReading(std::vector<Chapter>& chapters);
 
 /// The contents of a page.
 struct PageContent {

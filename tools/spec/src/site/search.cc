@@ -30,6 +30,8 @@ std::string SearchScript(const std::vector<SearchedPage>& pages,
     writer.Value(entry.text.title);
     writer.Value(entry.text.is_clause ? 1 : 0);
     writer.Value(Cut(entry.text.text, kMaxFindableBytes));
+    writer.Value(entry.text.section);
+    if (!entry.text.others.empty()) writer.Value(entry.text.others);
     writer.EndArray();
   }
   writer.EndArray();

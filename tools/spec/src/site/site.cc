@@ -48,6 +48,13 @@ Result<std::vector<std::string>> ChapterPaths(const std::string& folder) {
   return paths;
 }
 
+// "0004" of "proposals/0004-half-away/overlay/arithmetic/exact.md"; empty elsewhere.
+std::string OverlaidBy(const std::string& path) {
+  constexpr std::string_view kProposals = "proposals/";
+  if (!path.starts_with(kProposals) || path.find("/overlay/") == std::string::npos) return "";
+  return path.substr(kProposals.size(), path.find('-') - kProposals.size());
+}
+
 Result<std::vector<Chapter>> ReadChapters(const std::string& folder) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, ChapterPaths(folder));
   std::vector<Chapter> chapters;
@@ -59,6 +66,9 @@ Result<std::vector<Chapter>> ReadChapters(const std::string& folder) {
     chapter.page = PageOf(path);
     chapter.title = document.sections.empty() ? fs::path(path).stem().string()
                                               : document.sections.front().title;
+    if (const std::string proposal = OverlaidBy(path); !proposal.empty()) {
+      chapter.title += " (proposal " + proposal + ")";
+    }
     chapter.anchors = AnchorsOf(document);
     if (path == kGlossary) {
       for (const std::string& term : GlossaryTerms(document)) {
@@ -72,7 +82,7 @@ Result<std::vector<Chapter>> ReadChapters(const std::string& folder) {
     }
     chapters.push_back(std::move(chapter));
   }
-  std::ranges::sort(chapters, ReadBefore);
+  SortForReading(chapters);
   return chapters;
 }
 
@@ -260,11 +270,21 @@ class Site {
              nullptr});
   }
 
+  // "Format", "Proposal 0004: Ties away from zero", "Chapters that proposal 0004 changes".
+  std::string TitleOf(const std::string& folder) const {
+    const auto proposal = by_path_.find(folder + "/proposal.md");
+    if (proposal != by_path_.end()) return "Proposal " + proposal->second->title;
+    const std::string overlaid = OverlaidBy(folder + "/");
+    return overlaid.empty() ? FolderTitle(folder)
+                            : "Chapters that proposal " + overlaid + " changes";
+  }
+
   // A folder's page is its README, or a list of what is in it.
   void AddFolder(const std::string& folder, const std::vector<const Chapter*>& chapters) {
     const std::string page = FolderPage(folder);
     if (by_path_.contains(folder + "/README.md")) return;
-    std::string html = "<h1>" + EscapeXml(FolderTitle(folder)) + "</h1>\n<ul class=\"folder\">\n";
+    const std::string title = TitleOf(folder);
+    std::string html = "<h1>" + EscapeXml(title) + "</h1>\n<ul class=\"folder\">\n";
     for (const Chapter* chapter : chapters) {
       html += "<li><a href=\"" + EscapeXml(Relative(page, chapter->page)) + "\">" +
               EscapeXml(ShortTitle(*chapter)) + "</a>";
@@ -274,7 +294,7 @@ class Site {
       }
       html += "</li>\n";
     }
-    AddPage({page, FolderTitle(folder), html + "</ul>\n", nullptr});
+    AddPage({page, title, html + "</ul>\n", nullptr});
   }
 
   const SiteInput& input_;

@@ -59,11 +59,7 @@ class Page(unittest.TestCase):
         with open(path("models", "none.onnx"), "w", encoding="utf-8") as file:
             file.write("no model")
         cls.data = review("whole", PROPOSAL, *BACKENDS, "--models", path("models"))
-        cls.page = chromium.Page(chromium.find())
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.page.close()
+        cls.page = chromium.shared()
 
     def setUp(self):
         self.page.size(1280, 900)
@@ -164,6 +160,19 @@ class Page(unittest.TestCase):
         self.open()
         self.page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
         self.assertLessEqual(self.page.run("document.documentElement.scrollWidth"), 390)
+
+    def test_is_for_everybody(self):
+        """Contrast by our own rule, of one ground; the rest by axe-core, where it is."""
+        for width, scheme in ((1280, "light"), (390, "dark")):
+            self.page.size(width, 900, mobile=width == 390)
+            self.page.media(scheme)
+            self.open()
+            self.page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+            self.assertEqual(self.page.run(chromium.CONTRAST), [], scheme)
+            if os.path.exists(chromium.AXE):
+                self.assertEqual(self.page.axe(), [], scheme)
+        if not os.path.exists(chromium.AXE):
+            self.skipTest("no axe-core: conformance/tests/browser/install brings it")
 
     def test_shots(self):
         if "--shots" not in sys.argv:
