@@ -32,3 +32,14 @@ function setProps(element, props) {
 
 const count = n => n.toLocaleString('en').replaceAll(',', '\u2009');
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
+
+/** Lets keys reach what scrolls sideways, as long as it does. */
+function reach(selector) {
+  const update = () => {
+    const all = [...document.querySelectorAll(selector)];
+    const scrolls = all.map(element => element.scrollWidth > element.clientWidth);  // measured before one changes
+    all.forEach((element, i) => scrolls[i] ? element.setAttribute('tabindex', 0) : element.removeAttribute('tabindex'));
+  };
+  update();
+  addEventListener('resize', update);
+}

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "label_places.h"
 #include "qtx/bench/report.h"
 #include "qtx/format/text.h"
 
@@ -15,6 +16,9 @@ constexpr double kPanelWidth = 900, kPanelHeight = 520;  // with the labels arou
 constexpr double kLeft = 70, kRight = 150, kTop = 50, kBottom = 60;
 constexpr double kLegendHeight = 26;
 constexpr std::size_t kMaxLabel = 40;
+// Of a name at a point; no letter that a workload is named with is wider in the usual fonts.
+constexpr double kNameWidth = 6.5, kNameHeight = 11;
+constexpr double kMarkerReach = 5.5;  // of a marker, from its centre
 
 // Shapes differ as well as colours, for colour-blind readers.
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -97,7 +101,7 @@ class Plot {
   explicit Plot(const Panel& panel) : panel_(panel), x_(XAxis(panel)), y_(YAxis(panel)) {}
 
   std::string Svg(const std::vector<std::string>& backends) const {
-    return Frame() + Roofs() + Points(backends);
+    return Frame() + Roofs() + Names() + Points(backends);
   }
 
  private:
@@ -184,6 +188,46 @@ class Plot {
     return svg;
   }
 
+  // The points of a workload, which all have its intensity, share one name, at the fastest.
+  std::string Names() const {
+    const double bottom = kPanelHeight - kBottom, right = kPanelWidth - kRight;
+    LabelPlaces places({kLeft, kTop, right, bottom});
+    std::vector<const Row*> fastest = panel_.rows;
+    std::ranges::stable_sort(fastest, std::ranges::greater(), &Row::gops);
+    for (const Row* row : fastest) {
+      const double x = x_(Intensity(*row)), y = y_(row->gops());
+      places.Block({x - kMarkerReach, y - kMarkerReach, x + kMarkerReach, y + kMarkerReach});
+    }
+    std::string svg;
+    std::set<std::string_view> named;
+    int left_out = 0;
+    for (const Row* row : fastest) {
+      if (!named.insert(row->work).second) continue;
+      const double x = x_(Intensity(*row)), y = y_(row->gops());
+      const auto text = format::Printable(row->work, kMaxLabel).text();
+      const auto box =
+          places.Place(x, y, kNameWidth * static_cast<double>(text.size()), kNameHeight);
+      if (!box) {
+        ++left_out;
+        continue;
+      }
+      const bool before = box->right <= x, after = box->left >= x;
+      const double at = before ? box->right : after ? box->left : (box->left + box->right) / 2;
+      const double near = std::clamp(y, box->top, box->bottom);
+      if (std::hypot(at - x, near - y) > 2 * kMarkerReach) svg += Line(x, y, at, near, "lead");
+      svg += Label(at, box->bottom - 2,
+                   before  ? "name end"
+                   : after ? "name"
+                           : "name middle",
+                   format::EscapeXml(text));
+    }
+    if (left_out > 0) {
+      svg += Label(right, kTop - 18, "small end",
+                   fmt::format("{} names have no room: point at a mark to see its name", left_out));
+    }
+    return svg;
+  }
+
   std::string Points(const std::vector<std::string>& backends) const {
     std::string svg;
     for (const Row* row : panel_.rows) {
@@ -248,6 +292,8 @@ constexpr const char* kStyle =
     "<style>text{font:12px sans-serif;fill:#222}.title{font-weight:bold;font-size:14px}"
     ".middle{text-anchor:middle}.end{text-anchor:end}.small{font-size:11px;fill:#444;paint-order:"
     "stroke;stroke:white;stroke-width:3px}"
+    ".name{font-size:10px;fill:#333;paint-order:stroke;stroke:white;stroke-width:2.5px}"
+    ".lead{stroke:#999;stroke-width:.6}"
     ".grid{stroke:#e4e4e4}.roof{stroke:#777;stroke-width:1.2;stroke-dasharray:6 3}</style>\n";
 
 }  // namespace

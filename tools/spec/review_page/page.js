@@ -167,3 +167,4 @@
   backendList();
   modelList();
 })();
+reach('.prose pre, .prose table');

@@ -15,14 +15,7 @@ menu.addEventListener('click', () => {
 });
 $('#chapters [aria-current]')?.scrollIntoView({block: 'nearest'});
 
-// Lines of formulas that are too long for the screen scroll, by keys as well.
-function reachLines() {
-  const lines = [...document.querySelectorAll('.line, .lines')];
-  const scrolls = lines.map(line => line.scrollWidth > line.clientWidth);  // all are measured before one changes
-  lines.forEach((line, i) => scrolls[i] ? line.setAttribute('tabindex', 0) : line.removeAttribute('tabindex'));
-}
-reachLines();
-addEventListener('resize', reachLines);
+reach('.line, .lines');
 
 // Search.
 const kShown = 40;
