@@ -18,6 +18,7 @@ constexpr double kLegendHeight = 26;
 constexpr std::size_t kMaxLabel = 40;
 // Of a name at a point; no letter that a workload is named with is wider in the usual fonts.
 constexpr double kNameWidth = 6.5, kNameHeight = 11;
+constexpr double kDiagonalName = 75;  // the longest name of a memory's line
 constexpr double kMarkerReach = 5.5;  // of a marker, from its centre
 
 // Shapes differ as well as colours, for colour-blind readers.
@@ -166,24 +167,33 @@ class Plot {
       svg += Label(kPanelWidth - kRight + 6, above, "small",
                    fmt::format("{}: {:.0f}", Escaped(peak->name), peak->gops));
     }
-    for (const Bandwidth* memory : panel_.bandwidths) svg += Diagonal(*memory, highest);
+    // Names of lines that lie close together follow each other.
+    double last = 1e300, along = 0;
+    for (const Bandwidth* memory : panel_.bandwidths) {
+      const double height = std::log2(memory->gbps);
+      along = std::abs(height - last) < 0.5 ? along + kDiagonalName : 0;
+      last = height;
+      svg += Diagonal(*memory, highest, along);
+    }
     return svg;
   }
 
-  std::string Diagonal(const Bandwidth& memory, double highest) const {
+  std::string Diagonal(const Bandwidth& memory, double highest, double along) const {
     const double left = std::max(x_.low(), y_.low() / memory.gbps);
     const double right = std::min(x_.high(), highest / memory.gbps);
     if (left >= right) return "";
     const double x1 = x_(left), y1 = y_(left * memory.gbps);
     const double x2 = x_(right), y2 = y_(right * memory.gbps);
     const double angle = std::atan2(y2 - y1, x2 - x1) * 180 / std::acos(-1.0);
-    const bool roomy = std::hypot(x2 - x1, y2 - y1) > 75;
+    const double length = std::hypot(x2 - x1, y2 - y1);
+    const bool roomy = length > along + kDiagonalName;
     std::string svg = Line(x1, y1, x2, y2, "roof");
     if (roomy) {
       svg += fmt::format(
           "<text transform=\"translate({:.1f} {:.1f}) rotate({:.1f})\" class=\"small\">{} {:.0f} "
           "GB/s</text>\n",
-          x1 + 5, y1 - 9, angle, Escaped(memory.level), memory.gbps);
+          x1 + 5 + along * (x2 - x1) / length, y1 - 9 + along * (y2 - y1) / length, angle,
+          Escaped(memory.level), memory.gbps);
     }
     return svg;
   }
