@@ -42,7 +42,7 @@ function searchIndex(index) {
       place: [name, section].filter(part => part !== '' && part !== title).join(', '),
       title, clause: clause === 1, text, others: (others ?? '').split(', ').filter(other => other !== ''),
       lowerTitle: title.toLowerCase(), lowerPage: name.toLowerCase(), lower: text.toLowerCase(),
-      lowerOthers: spaced(others ?? ''),
+      lowerOthers: spaced(others ?? ''), spacedText: spaced(text),
     };
   });
   show();
@@ -72,6 +72,7 @@ function score(entry, words, phrase) {
     sum += points;
   }
   if (entry.others.length > 0 && entry.others.some(other => spaced(other) === phrase)) sum += 100;
+  if (words.length > 1 && entry.spacedText.includes(phrase)) sum += 12;
   return sum + (entry.clause ? 1 : 0);
 }
 
