@@ -73,7 +73,8 @@ bool SameRange(const Tensor& from, const Tensor& to) {
 
 // RELU and RELU6 are for 8 bits, and for INT16Q without offsets: definitions.S11.
 bool HasActivation(const Tensor& from, const PerTensor& x, const Tensor& to, const PerTensor& y) {
-  const bool words = from.elem_type == ElementType::kInt16Q && x.offset == 0 && y.offset == 0;
+  const bool words =
+      from.elem_type == format::ElementType::kInt16Q && x.offset == 0 && y.offset == 0;
   return from.elem_type == to.elem_type && (format::BitWidth(from.elem_type) == 8 || words);
 }
 
