@@ -1,7 +1,8 @@
-# cmake -DFOLDER=… -DOUTPUT=… -DHEADER=… -DVARIABLE=… -P embed_page.cmake: joins page.html, page.css and page.js of
-# FOLDER, with page/base.css and page/base.js of this folder before them, into one page and writes it as the C++
-# source OUTPUT, which includes HEADER and defines the string_view VARIABLE. The content security policy of the page names the
-# style sheet and the script by their digests, so that nothing else on it can run.
+# cmake -DFOLDER=… -DSCRIPTS=FILE,… [-DLIBRARY=…] -DOUTPUT=… -DHEADER=… -DVARIABLE=… -P embed_page.cmake: joins page.html,
+# page.css and SCRIPTS of FOLDER, with page/base.css and page/base.js of this folder before them, into one page and writes
+# it as the C++ source OUTPUT, which includes HEADER and defines the string_view VARIABLE. LIBRARY is a script that stays
+# apart, as it need not be strict. The content security policy of the page names the style sheet and the scripts by their
+# digests, so that nothing else on it can run.
 
 # The base64 form of the SHA-256 of `text`. Source: the `hash-source` of CSP level 3; RFC 4648.
 function(qtx_csp_digest text result)
@@ -22,14 +23,23 @@ function(qtx_csp_digest text result)
 endfunction()
 
 file(READ "${FOLDER}/page.html" page)
-foreach(part css js)
-  file(READ "${CMAKE_CURRENT_LIST_DIR}/page/base.${part}" base)
-  file(READ "${FOLDER}/page.${part}" own)
-  set(${part} "${base}${own}")
+file(READ "${CMAKE_CURRENT_LIST_DIR}/page/base.css" css)
+file(READ "${FOLDER}/page.css" own)
+string(APPEND css "${own}")
+file(READ "${CMAKE_CURRENT_LIST_DIR}/page/base.js" js)
+string(REPLACE "," ";" SCRIPTS "${SCRIPTS}")
+foreach(script ${SCRIPTS})
+  file(READ "${script}" own)
+  string(APPEND js "${own}")
 endforeach()
+set(library "")
+if(LIBRARY)
+  file(READ "${LIBRARY}" library)
+endif()
 qtx_csp_digest("${css}" css_digest)
 qtx_csp_digest("${js}" js_digest)
-foreach(name css_digest js_digest css js)
+qtx_csp_digest("${library}" library_digest)
+foreach(name css_digest js_digest library_digest css js library)
   string(REPLACE "@${name}@" "${${name}}" page "${page}")
 endforeach()
 file(WRITE "${OUTPUT}" "// Made from ${FOLDER} by embed_page.cmake.

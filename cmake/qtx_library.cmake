@@ -93,19 +93,26 @@ function(qtx_library name)
   endif()
 endfunction()
 
-# qtx_page(FOLDER HEADER VARIABLE [SOURCE]): FOLDER's page.html, page.css and page.js as the source SOURCE (page.cc)
-# of the current binary folder, which defines the string_view VARIABLE that HEADER declares.
+# qtx_page(FOLDER HEADER VARIABLE [SOURCE source] [SCRIPTS NAME...] [LIBRARY FILE]): FOLDER's page.html, page.css and
+# page.js, with NAME.js... before it, as the source SOURCE (page.cc) of the current binary folder, which defines the
+# string_view VARIABLE that HEADER declares. LIBRARY is a script of others, an element of its own in the page.
 function(qtx_page folder header variable)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "SOURCE;LIBRARY" "SCRIPTS")
   set(embed ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake)
   set(base ${PROJECT_SOURCE_DIR}/cmake/page/base)
   set(source page.cc)
-  if(ARGC GREATER 3)
-    set(source ${ARGV3})
+  if(arg_SOURCE)
+    set(source ${arg_SOURCE})
   endif()
+  set(scripts page)
+  list(PREPEND scripts ${arg_SCRIPTS})
+  list(TRANSFORM scripts PREPEND ${folder}/)
+  list(TRANSFORM scripts APPEND .js)
+  string(REPLACE ";" "," joined "${scripts}")
   add_custom_command(OUTPUT ${source}
-    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${CMAKE_CURRENT_BINARY_DIR}/${source}
-      -DHEADER=${header} -DVARIABLE=${variable} -P ${embed}
-    DEPENDS ${folder}/page.html ${folder}/page.css ${folder}/page.js ${base}.css ${base}.js ${embed}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DSCRIPTS=${joined} -DLIBRARY=${arg_LIBRARY}
+      -DOUTPUT=${CMAKE_CURRENT_BINARY_DIR}/${source} -DHEADER=${header} -DVARIABLE=${variable} -P ${embed}
+    DEPENDS ${folder}/page.html ${folder}/page.css ${scripts} ${base}.css ${base}.js ${embed} ${arg_LIBRARY}
     VERBATIM)
 endfunction()
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <unordered_map>
 
 #include "commands.h"
 #include "json.h"
@@ -91,16 +92,19 @@ void WriteQuantization(const Quantization& q, Json& json) {
   }
 }
 
+void WriteType(const format::TensorType& type, Json& json) {
+  json.Field("elem_type", format::Name(type.elem_type));
+  if (!type.shape) return;
+  json.Array("shape", *type.shape, [&json](const format::Dimension& dimension) {
+    dimension.value ? json.Value(*dimension.value) : json.Value(dimension.symbol);
+  });
+}
+
 void WriteValue(const ValueInfo& value, Json& json) {
   json.BeginObject();
   json.Field("name", value.name);
   if (value.type) {
-    json.Field("elem_type", format::Name(value.type->elem_type));
-    if (value.type->shape) {
-      json.Array("shape", *value.type->shape, [&json](const format::Dimension& dimension) {
-        dimension.value ? json.Value(*dimension.value) : json.Value(dimension.symbol);
-      });
-    }
+    WriteType(*value.type, json);
     if (value.type->quantization) WriteQuantization(*value.type->quantization, json);
     if (value.type->statistics) WriteStatistics(*value.type->statistics, json);
   }
@@ -125,7 +129,14 @@ void WriteNode(const format::Node& node, Json& json) {
   json.EndObject();
 }
 
-std::string ToJson(const format::Model& model, const std::vector<inspect::Finding>& findings) {
+// What is known of a model beside what its file says.
+struct Insight {
+  std::vector<ValueInfo> inferred;
+  std::vector<inspect::Finding> findings;
+  std::optional<inspect::Judged> judged;  // with findings
+};
+
+std::string ToJson(const format::Model& model, const Insight& insight) {
   Json json("inspect");
   json.BeginObject();
   json.Field("ir_version", model.ir_version);
@@ -146,7 +157,24 @@ std::string ToJson(const format::Model& model, const std::vector<inspect::Findin
   }
   json.EndArray();
   json.Array("nodes", model.graph.nodes, [&json](const format::Node& n) { WriteNode(n, json); });
-  json.Array("findings", findings, [&json](const inspect::Finding& finding) {
+  json.Array("inferred", insight.inferred, [&json](const ValueInfo& info) {
+    json.BeginObject();
+    json.Field("name", info.name);
+    WriteType(*info.type, json);
+    json.EndObject();
+  });
+  if (insight.judged) {
+    const inspect::Judged& judged = *insight.judged;
+    json.Key("judged");
+    json.BeginObject();
+    json.Field("range_and_data", judged.range_and_data);
+    json.Field("saturation", judged.saturation);
+    json.Field("range_alone", judged.range_alone);
+    json.Field("data_alone", judged.data_alone);
+    json.Field("neither", judged.neither);
+    json.EndObject();
+  }
+  json.Array("findings", insight.findings, [&json](const inspect::Finding& finding) {
     json.BeginObject();
     json.Field("value", finding.value);
     json.Field("kind", finding.kind);
@@ -261,7 +289,7 @@ void PrintTable(const std::vector<Row>& rows) {
   }
 }
 
-void PrintText(const format::Model& model, const std::string& file) {
+void PrintText(const format::Model& model, const Insight& insight, const std::string& file) {
   format::Print("{}: {} nodes, {} initializers, producer '{}'\n", file, model.graph.nodes.size(),
                 model.graph.initializers.size(), model.producer_name);
   for (const auto& import : model.opset_imports) {
@@ -270,14 +298,45 @@ void PrintText(const format::Model& model, const std::string& file) {
   }
   std::vector<Row> rows{{"role", "value", "type", "shape", "granularity", "scheme",
                          "scale / offset [range]", "statistics"}};
-  for (const auto& value : model.graph.inputs) rows.push_back(ToRow("input", value));
+  std::unordered_map<std::string_view, const ValueInfo*> inferred;
+  for (const ValueInfo& value : insight.inferred) inferred.emplace(value.name, &value);
+  const auto add = [&](const char* role, const ValueInfo& value) {
+    const auto known = inferred.find(value.name);
+    rows.push_back(ToRow(role, known == inferred.end() ? value : *known->second));
+    if (known == inferred.end()) return;
+    rows.back()[3] += " (inferred)";
+    inferred.erase(known);
+  };
+  for (const auto& value : model.graph.inputs) add("input", value);
   for (const auto& value : model.graph.values) {
     const bool constant = model.graph.FindInitializer(value.name) != nullptr;
-    rows.push_back(ToRow(constant ? "constant" : "", value));
+    add(constant ? "constant" : "", value);
   }
-  for (const auto& value : model.graph.outputs) rows.push_back(ToRow("output", value));
+  for (const ValueInfo& value : insight.inferred) {
+    const bool declared = std::ranges::count(model.graph.outputs, value.name, &ValueInfo::name) > 0;
+    if (!declared && inferred.contains(value.name)) add("", value);
+  }
+  for (const auto& value : model.graph.outputs) add("output", value);
   format::Print("\n");
   PrintTable(rows);
+}
+
+void PrintFindings(const Insight& insight) {
+  for (const inspect::Finding& finding : insight.findings)
+    format::Print("looks wrong: {}: {} [{}]\n", finding.value,
+                  format::Printable(finding.message, format::kMaxMessage), finding.kind);
+  format::Print("judged: {}\n", inspect::ToString(*insight.judged));
+}
+
+Result<Insight> InsightInto(const format::Model& model, const format::Model& listing,
+                            bool findings) {
+  Insight insight;
+  QTX_ASSIGN_OR_RETURN(insight.inferred, inspect::Inferred(model, listing));
+  if (!findings) return insight;
+  QTX_ASSIGN_OR_RETURN(const std::vector<inspect::Value> values, inspect::Examine(listing));
+  insight.findings = inspect::Findings(values);
+  insight.judged = inspect::WhatWasJudged(listing, values);
+  return insight;
 }
 
 }  // namespace
@@ -290,25 +349,19 @@ int Inspect(const InspectOptions& options) {
   if (!loaded.has_value()) return Fail(loaded.error());
   const auto model = inspect::Listing(*loaded);
   if (!model.has_value()) return Fail(At(options.file, model.error()));
-  std::vector<inspect::Finding> findings;
-  if (options.findings) {
-    const auto values = inspect::Examine(*model);
-    if (!values.has_value()) return Fail(At(options.file, values.error()));
-    findings = inspect::Findings(*values);
-  }
+  const auto insight = InsightInto(*loaded, *model, options.findings);
+  if (!insight.has_value()) return Fail(At(options.file, insight.error()));
   if (!options.html.empty()) {
-    const auto page = inspect::ToHtml(*model, options.file);
+    const auto page = inspect::ToHtml(*loaded, options.file);
     if (!page.has_value()) return Fail(At(options.file, page.error()));
     const auto written = format::WriteFileAtomically(options.html, *page);
     if (!written.has_value()) return Fail(written.error());
   }
-  if (options.SaysText() && (options.html.empty() || options.findings)) {
-    if (options.html.empty()) PrintText(*model, options.file);
-    for (const inspect::Finding& finding : findings)
-      format::Print("looks wrong: {}: {} [{}]\n", finding.value,
-                    format::Printable(finding.message, format::kMaxMessage), finding.kind);
+  if (options.SaysText()) {
+    if (options.html.empty()) PrintText(*model, *insight, options.file);
+    if (options.findings) PrintFindings(*insight);
   }
-  return Finish(options, kDone, [&] { return ToJson(*model, findings); });
+  return Finish(options, kDone, [&] { return ToJson(*model, *insight); });
 }
 
 }  // namespace qtx::cli

@@ -83,8 +83,7 @@ Result<void> WriteReport(const quantize::QuantizationReport& report, const forma
                          const std::string& path) {
   std::string text = quantize::ToJson(report);
   if (path.ends_with(".html")) {
-    QTX_ASSIGN_OR_RETURN(const format::Model listing, inspect::Listing(quantized));
-    QTX_ASSIGN_OR_RETURN(text, inspect::ToHtml(listing, report.model, text));
+    QTX_ASSIGN_OR_RETURN(text, inspect::ToHtml(quantized, report.model, text));
   } else {
     text = MakeDocument("quantization_report", text);
   }

@@ -1,5 +1,5 @@
-// Shows the model in #data (its keys: html.cc): what looks wrong, errors of a report, nodes in their
-// order, and for each value a histogram with the range of its type and its channels.
+// Shows the model in #data (its keys: html.cc): what looks wrong, errors of a report, the graph, and beside
+// it the nodes in their order, with a histogram of each value, the range of its type and its channels.
 
 const shownFindings = 12;
 const outlierRatio = 8;  // as in findings.cc
@@ -170,10 +170,12 @@ function typeOf(value) {
   return (value.annotated ? `${value.type} as ${value.annotated}` : value.type) + value.shape;
 }
 
+const inferredMark = value => value?.inferred ? ' inferred' : '';
+
 function facts(value) {
   const list = [];
   const add = (term, words) => list.push(h('div', null, h('dt', null, term), h('dd', null, words)));
-  add('type', typeOf(value));
+  add('type', typeOf(value) + inferredMark(value));
   if (value.scale) {
     add('parameters', value.axis ? `${count(value.parameters)}, axis ${value.axis.join(',')}` +
       ((value.block ?? []).some(b => b > 1) ? `, blocks of ${value.block.join('×')}` : '') : 'per tensor');
@@ -259,12 +261,21 @@ function links(item) {
   return [to('from', before), to('to', after)];
 }
 
-function toggle(item, open = !item.element.classList.contains('open')) {
+/** Opens or closes the row of an item; the graph, unless the choice came from there, goes to it. */
+function toggle(item, open = !item.element.classList.contains('open'), told = true) {
   const {element} = item;
   element.classList.toggle('open', open);
   $('.row', element).setAttribute('aria-expanded', String(open));
   $('.detail', element)?.remove();
   if (open) element.append(h('div', {class: 'detail'}, links(item), [...item.outputs, ...item.constants].filter(Boolean).map(describe)));
+  if (open && told) drawing?.choose(item);
+}
+
+function chooseInGraph(item) {
+  drawing.choose(item, false);
+  if (item.element.hidden) { form.reset(); filter(); }
+  toggle(item, true, false);
+  if (besides.matches) item.element.scrollIntoView({block: 'start'});
 }
 
 function show(item) {
@@ -279,7 +290,7 @@ function row(item) {
   const button = h('button', {type: 'button', class: 'row', 'aria-expanded': 'false', onclick: () => toggle(item)},
     h('span', {class: 'n'}, String(item.index)), h('span', {class: 'op'}, item.op),
     h('span', {class: 'names id', title: item.name || main}, item.name || main),
-    h('span', {class: 'type'}, typeOf(values.get(main))), mini(values.get(main)),
+    h('span', {class: inferredMark(values.get(main)) ? 'type inferred' : 'type'}, typeOf(values.get(main)) + inferredMark(values.get(main))), mini(values.get(main)),
     item.wrong ? h('span', {class: 'warn', title: plural(item.wrong, 'finding')}, '▲') : h('span'));
   item.element = h('li', null, h('h3', null, button));
   return item.element;
@@ -298,6 +309,47 @@ function filter() {
 }
 form.addEventListener('input', filter);
 form.addEventListener('submit', event => event.preventDefault());
+
+// ---- the graph ----
+
+const besides = matchMedia('(min-width: 64rem)');  // as in page.css: the list is beside the graph
+const firstBoxes = 60;
+let drawing = null;
+
+function edgesOf() {
+  const to = (item, names) => [...new Set(names)].filter(name => producer.has(name)).map(name => ({from: producer.get(name), to: item, name}));
+  return [...items.flatMap(item => to(item, item.inputs)), ...data.bodies.flatMap(body => to(data.nodes[body.node], body.outputs))];
+}
+
+function draw() {
+  if (items.length === 0) return;
+  const bar = $('.tools');
+  let overlay = overlays.names;
+  setScopes(data.nodes, data.bodies);
+  const root = treeOf(items);
+  openUpTo(root, firstBoxes);
+  drawing = new Drawing($('.graph'), root, edgesOf(), {
+    overlay: (list, single) => overlayOf(overlay, list, single),
+    value: name => ({words: (typeOf(values.get(name)) || 'no type'), inferred: Boolean(values.get(name)?.inferred)}),
+    wrong: list => list.reduce((n, item) => n + item.wrong, 0),
+    choose: chooseInGraph,
+  });
+  drawing.draw();
+  drawing.begin();
+  const act = {in: () => drawing.setZoom(drawing.zoom * 1.25), out: () => drawing.setZoom(drawing.zoom / 1.25), fit: () => drawing.fit(),
+    close: () => drawing.setAll(false), open: () => drawing.setAll(true)};
+  for (const button of bar.querySelectorAll('button')) button.addEventListener('click', act[button.name]);
+  bar.elements.open.disabled = items.length > mostOpen;
+  if (items.length > mostOpen) bar.elements.open.title = `Of at most ${mostOpen} nodes`;
+  bar.elements.overlay.append(...Object.entries(overlays).filter(([name]) => name !== 'error' || layers.length > 0)
+    .map(([name, {title}]) => h('option', {value: name}, title)));
+  bar.addEventListener('submit', event => event.preventDefault());
+  bar.elements.overlay.addEventListener('change', event => {
+    overlay = overlays[event.target.value];
+    drawing.draw();
+    $('.kinds').replaceChildren(...Object.entries(overlay.kinds).map(([kind, words]) => h('li', null, h('span', {class: `chip ${kind}`}), words)));
+  });
+}
 
 // ---- head, findings, errors ----
 
@@ -372,13 +424,20 @@ function errors() {
 function head() {
   $('h1').textContent = `QTX model: ${data.title}`;
   const wrong = findingsOf.size;
-  const verdict = $('#verdict');
-  verdict.classList.add(wrong ? 'bad' : 'good');
-  verdict.append(h('span', {class: 'sign'}, wrong ? '▲' : '✓'), wrong ? `${plural(wrong, 'value')} to look at` : 'Nothing looks wrong');
+  const judged = data.judged_wholly + data.judged_in_part;
+  const [kind, sign, words] = wrong ? ['bad', '▲', `${plural(wrong, 'value')} to look at`]
+    : judged === 0 ? ['mute', '–', 'Nothing was judged']
+    : ['good', '✓', data.judged_in_part + data.not_judged === 0 ? 'Nothing looks wrong'
+      : `Nothing looks wrong in the ${count(judged)} of ${plural(judged + data.not_judged, 'value')} that were judged`];
+  verdict.classList.add(kind);
+  verdict.append(h('span', {class: 'sign'}, sign), words);
+  $('#judged').textContent = `Judged: ${data.judged}.`;
   const quantized = data.values.filter(value => value.scale).length;
   const measured = data.values.filter(value => value.statistics).length;
+  const inferred = data.values.filter(value => value.inferred).length;
   $('#about').textContent = [plural(data.nodes.length, 'node'), plural(data.values.length, 'value'),
-    `${count(quantized)} quantized`, `${count(measured)} with statistics`, data.produced].filter(Boolean).join(' · ');
+    `${count(quantized)} quantized`, `${count(measured)} with statistics`,
+    inferred ? `${count(inferred)} with an inferred shape` : '', data.produced].filter(Boolean).join(' · ');
 }
 
 function legend() {
@@ -392,3 +451,4 @@ errors();
 legend();
 $('.list').append(...items.map(row));
 filter();
+draw();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <unordered_set>
 
 #include "qtx/format/annotation.h"
 #include "qtx/inspect/inspect.h"
@@ -195,6 +196,45 @@ std::vector<Finding> Findings(const std::vector<Value>& values) {
     CheckChannels(reporter);
   }
   return findings;
+}
+
+Judged WhatWasJudged(const format::Model& listing, const std::vector<Value>& values) {
+  std::unordered_set<std::string_view> names;
+  for (const auto* list : {&listing.graph.inputs, &listing.graph.values, &listing.graph.outputs}) {
+    for (const format::ValueInfo& value : *list) names.insert(value.name);
+  }
+  for (const format::TensorData& data : listing.graph.initializers) names.insert(data.name);
+  for (const format::Node& node : listing.graph.nodes) {
+    for (const std::string& output : node.outputs) names.insert(output);
+  }
+  names.erase("");  // an output that a node does not give
+  Judged judged;
+  for (const Value& value : values) {
+    if (names.erase(value.name) == 0) continue;
+    const bool range = !value.range_lower.empty();
+    const bool data = !value.lowest.empty() || value.type.statistics;
+    ++(range  ? data ? judged.range_and_data : judged.range_alone
+       : data ? judged.data_alone
+              : judged.neither);
+    if (range && data && value.saturated) ++judged.saturation;
+  }
+  judged.neither += names.size();
+  return judged;
+}
+
+std::string ToString(const Judged& judged) {
+  const std::size_t all =
+      judged.range_and_data + judged.range_alone + judged.data_alone + judged.neither;
+  std::string text = fmt::format("{} of {} values by range and data", judged.range_and_data, all);
+  if (judged.range_and_data > judged.saturation)
+    text += fmt::format(" ({} of them for saturation)", judged.saturation);
+  const auto add = [&text](std::size_t count, std::string_view how) {
+    if (count > 0) text += fmt::format(", {} {}", count, how);
+  };
+  add(judged.range_alone, "by range alone, without statistics");
+  add(judged.data_alone, "by data alone, without an integer range");
+  add(judged.neither, "not at all, with neither");
+  return text;
 }
 
 }  // namespace qtx::inspect

@@ -1,6 +1,9 @@
 // The page and its data. Keys are short where there are many; page.js reads them.
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <unordered_set>
 
 #include "page.h"
 #include "qtx/format/json_writer.h"
@@ -79,7 +82,7 @@ void WriteQuantization(const format::Quantization& q, Writer& writer) {
   }
 }
 
-void WriteValue(const Value& value, Writer& writer) {
+void WriteValue(const Value& value, bool inferred, Writer& writer) {
   static constexpr const char* kRoles[] = {"input", "output", "inner", "constant"};
   writer.BeginObject();
   writer.Key("name");
@@ -89,6 +92,7 @@ void WriteValue(const Value& value, Writer& writer) {
   Text(format::Name(value.type.elem_type), writer);
   writer.Key("shape");
   Text(value.type.shape ? format::ToString(*value.type.shape) : "", writer);
+  if (inferred) writer.Field("inferred", true);
   if (value.annotated) {
     writer.Key("annotated");
     Text(format::Name(value.type.quantization->storage_type), writer);
@@ -125,6 +129,17 @@ void WriteNode(const format::Node& node, Writer& writer) {
   writer.EndObject();
 }
 
+void WriteBody(const Body& body, Writer& writer) {
+  writer.BeginObject();
+  writer.Key("path");
+  Text(body.path, writer);
+  writer.Field("node", body.node);
+  writer.Field("begin", body.begin);
+  writer.Field("end", body.end);
+  Names("outputs", body.outputs, writer);
+  writer.EndObject();
+}
+
 void WriteFinding(const Finding& finding, Writer& writer) {
   writer.BeginObject();
   writer.Key("value");
@@ -146,8 +161,30 @@ std::string Produced(const format::Model& model) {
   return text;
 }
 
-std::string DataOf(const format::Model& model, const std::vector<Value>& values,
-                   std::string_view title, std::string_view report) {
+// What the page shows of a model.
+struct Content {
+  format::Model listing;
+  std::vector<Body> bodies;
+  std::vector<Value> values;
+  std::unordered_set<std::string> inferred;  // values whose type or shape the file leaves open
+};
+
+Result<Content> ContentOf(const format::Model& model) {
+  Content content;
+  QTX_ASSIGN_OR_RETURN(content.listing, Listing(model));
+  content.bodies = Bodies(model);
+  QTX_ASSIGN_OR_RETURN(std::vector<format::ValueInfo> inferred, Inferred(model, content.listing));
+  for (const format::ValueInfo& value : inferred) content.inferred.insert(value.name);
+  format::Graph& graph = content.listing.graph;
+  for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+    std::erase_if(*list, [&](const auto& value) { return content.inferred.contains(value.name); });
+  }
+  std::ranges::move(inferred, std::back_inserter(graph.values));
+  QTX_ASSIGN_OR_RETURN(content.values, Examine(content.listing));
+  return content;
+}
+
+std::string DataOf(const Content& content, std::string_view title, std::string_view report) {
   Writer writer(Writer::Layout::kLine);
   const auto list = [&writer](const char* key, const auto& items, auto write) {
     writer.Key(key);
@@ -159,10 +196,18 @@ std::string DataOf(const format::Model& model, const std::vector<Value>& values,
   writer.Key("title");
   Text(title, writer);
   writer.Key("produced");
-  Text(Produced(model), writer);
-  list("values", values, WriteValue);
-  list("nodes", model.graph.nodes, WriteNode);
-  list("findings", Findings(values), WriteFinding);
+  Text(Produced(content.listing), writer);
+  list("values", content.values, [&content](const Value& value, Writer& to) {
+    WriteValue(value, content.inferred.contains(value.name), to);
+  });
+  list("nodes", content.listing.graph.nodes, WriteNode);
+  list("bodies", content.bodies, WriteBody);
+  list("findings", Findings(content.values), WriteFinding);
+  const Judged judged = WhatWasJudged(content.listing, content.values);
+  writer.Field("judged", ToString(judged));
+  writer.Field("judged_in_part", judged.range_alone + judged.data_alone);
+  writer.Field("judged_wholly", judged.range_and_data);
+  writer.Field("not_judged", judged.neither);
   if (!report.empty()) {
     writer.Key("report");
     writer.Raw(report);
@@ -175,7 +220,7 @@ std::string DataOf(const format::Model& model, const std::vector<Value>& values,
 
 Result<std::string> ToHtml(const format::Model& model, std::string_view title,
                            std::string_view report) {
-  QTX_ASSIGN_OR_RETURN(const std::vector<Value> values, Examine(model));
+  QTX_ASSIGN_OR_RETURN(const Content content, ContentOf(model));
   constexpr std::string_view kTitle = "@title@";
   constexpr std::string_view kData = "@data@";
   const std::size_t head = kPage.find(kTitle);
@@ -183,7 +228,7 @@ Result<std::string> ToHtml(const format::Model& model, std::string_view title,
   std::string text(kPage.substr(0, head));
   text += format::EscapeXml(title, kMaxText);
   text += kPage.substr(head + kTitle.size(), data - head - kTitle.size());
-  text += DataOf(model, values, title, report);
+  text += DataOf(content, title, report);
   text += kPage.substr(data + kData.size());
   return text;
 }

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <iterator>
+#include <unordered_map>
 
+#include "qtx/format/inference.h"
 #include "qtx/format/rename.h"
 #include "qtx/format/scopes.h"
 #include "qtx/inspect/inspect.h"
@@ -52,6 +54,35 @@ Result<format::Model> Listing(const format::Model& model) {
     QTX_ASSIGN_OR_RETURN(data, format::Renamed(std::move(data), name));
   }
   return listing;
+}
+
+Result<std::vector<ValueInfo>> Inferred(const format::Model& model, const format::Model& listing) {
+  std::unordered_map<std::string_view, const ValueInfo*> declared;
+  const format::Graph& graph = listing.graph;
+  for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+    for (const ValueInfo& value : *list) declared.emplace(value.name, &value);
+  }
+  QTX_ASSIGN_OR_RETURN(format::Model full, Listing(format::WithInferredTypes(model)));
+  std::vector<ValueInfo> inferred;
+  for (auto* list : {&full.graph.inputs, &full.graph.outputs, &full.graph.values}) {
+    for (ValueInfo& value : *list) {
+      const auto found = declared.find(value.name);
+      if (found == declared.end() || found->second->type != value.type)
+        inferred.push_back(std::move(value));
+    }
+  }
+  return inferred;
+}
+
+std::vector<Body> Bodies(const format::Model& model) {
+  const format::FlatModel flat(model);
+  std::vector<Body> bodies;
+  for (std::size_t i = 1; i < flat.scopes().size(); ++i) {
+    const format::Scope& scope = flat.scopes()[i];
+    Body& body = bodies.emplace_back(Body{scope.path, scope.node, scope.begin, scope.end, {}});
+    for (const std::string& output : scope.outputs) body.outputs.push_back(flat.Readable(output));
+  }
+  return bodies;
 }
 
 }  // namespace qtx::inspect

@@ -221,6 +221,87 @@ TEST(Listing, HasValuesOfBodiesByTheirPath) {
   EXPECT_TRUE(std::ranges::count(*values, weights, &Value::name) == 1);
 }
 
+// An If whose branch is the Relu of an outer value; nothing is declared but the input.
+format::Model Branch() {
+  format::Model model;
+  model.ir_version = 8;
+  model.opset_imports = {{"", 17}};
+  format::TensorType type;
+  type.elem_type = ElementType::kFloat;
+  type.shape = format::ToShape(format::Dims{4});
+  model.graph.inputs = {{.name = "c"}, {.name = "x", .type = type}};
+  model.graph.inputs[0].type.emplace().elem_type = ElementType::kBool;
+  model.graph.inputs[0].type->shape.emplace();
+  model.graph.nodes = {{.name = "first", .op_type = "Relu", .inputs = {"x"}, .outputs = {"t"}},
+                       {.name = "choice", .op_type = "If", .inputs = {"c"}, .outputs = {"y"}}};
+  for (const char* name : {"then_branch", "else_branch"}) {
+    format::Attribute branch;
+    branch.name = name;
+    branch.type = format::AttributeType::kGraph;
+    branch.graphs.resize(1);
+    branch.graphs[0].nodes = {{.op_type = "Relu", .inputs = {"t"}, .outputs = {"r"}}};
+    branch.graphs[0].outputs = {{.name = "r", .type = type}};
+    model.graph.nodes[1].attributes.push_back(branch);
+  }
+  return model;
+}
+
+TEST(Inferred, AreValuesThatTheFileLeavesOpen) {
+  const format::Model model = Branch();
+  const auto listing = Listing(model);
+  ASSERT_TRUE(listing.has_value());
+  const auto inferred = Inferred(model, *listing);
+  ASSERT_TRUE(inferred.has_value());
+  std::vector<std::string> names;
+  for (const format::ValueInfo& value : *inferred) {
+    names.push_back(value.name);
+    EXPECT_EQ(value.type, model.graph.inputs[1].type) << value.name;  // as a Relu keeps it
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAre("t", "y"));
+}
+
+// The nodes of the listing: Relu first, those of the two branches, If.
+TEST(Bodies, SayTheirNodesAndWhatTheyGive) {
+  const std::vector<Body> bodies = Bodies(Branch());
+  ASSERT_EQ(bodies.size(), 2U);
+  EXPECT_EQ(bodies[0].path, "choice.then_branch/");
+  EXPECT_EQ(bodies[1].path, "choice.else_branch/");
+  EXPECT_THAT(bodies[1].outputs, ElementsAre("choice.else_branch/r"));
+  EXPECT_EQ(bodies[0].begin, 1U);
+  EXPECT_EQ(bodies[0].end, 2U);
+  EXPECT_EQ(bodies[1].end, 3U);
+  EXPECT_EQ(bodies[1].node, 3U);
+}
+
+// One value of each sort: range and statistics, range alone, statistics alone, a type alone,
+// nothing.
+TEST(WhatWasJudged, CountsValuesByRangeAndData) {
+  format::Model model = Of(Int8(-1, 0.99));
+  model.graph.inputs.resize(4);
+  for (std::size_t i = 1; i < 4; ++i) {
+    model.graph.inputs[i].name = "x" + std::to_string(i);
+    model.graph.inputs[i].type = model.graph.inputs[0].type;
+  }
+  model.graph.inputs[1].type->statistics.reset();
+  model.graph.inputs[2].type->elem_type = ElementType::kFloat;
+  model.graph.inputs[2].type->quantization.reset();
+  model.graph.inputs[3].type = format::TensorType{.elem_type = ElementType::kInt64};
+  model.graph.nodes = {{.op_type = "Relu", .inputs = {"x"}, .outputs = {"y", ""}}};
+  const auto values = Examine(model);
+  ASSERT_TRUE(values.has_value());
+  const Judged judged = WhatWasJudged(model, *values);
+  EXPECT_EQ(judged.range_and_data, 1U);
+  EXPECT_EQ(judged.saturation, 0U);  // no histogram
+  EXPECT_EQ(judged.range_alone, 1U);
+  EXPECT_EQ(judged.data_alone, 1U);
+  EXPECT_EQ(judged.neither, 2U);
+  EXPECT_EQ(ToString(judged),
+            "1 of 5 values by range and data (0 of them for saturation), 1 by range alone, without "
+            "statistics, 1 by data alone, without an integer range, 2 not at all, with neither");
+  EXPECT_EQ(ToString(Judged{.range_and_data = 2, .saturation = 2}),
+            "2 of 2 values by range and data");
+}
+
 // A name cannot end the data, and bytes that are no UTF-8 do not break it.
 TEST(ToHtml, KeepsNamesOutOfTheMarkup) {
   format::Model model = Of(Int8(-1, 1));

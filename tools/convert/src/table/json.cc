@@ -79,9 +79,9 @@ void WriteRecord(const Record& record, Writer& writer) {
 }
 
 // What `qtx inspect --json` says beside the values, and its schema.
-constexpr std::array<std::string_view, 8> kBesideValues = {
-    "provenance", "ir_version", "producer", "opset_imports",
-    "inputs",     "outputs",    "nodes",    "findings"};
+constexpr std::array<std::string_view, 10> kBesideValues = {
+    "provenance", "ir_version", "producer", "opset_imports", "inputs",
+    "outputs",    "nodes",      "inferred", "judged",        "findings"};
 constexpr std::string_view kSchema = "qtx/inspect/1";
 
 // Takes the parser's events, so that only one record is in memory.

@@ -1,4 +1,4 @@
-"""The page of `qtx inspect --html` in headless Chromium.
+"""The page of `qtx inspect --html` in headless Chromium: its list, findings and figures.
 
 page_browser_test.py QTX SOURCE_FOLDER [--shots FOLDER]; exit status 77 (skipped) without a browser.
 """
@@ -7,54 +7,13 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
-QTX, SOURCE = sys.argv[1:3]
-sys.path.insert(0, os.path.join(SOURCE, "conformance/tests/browser"))
-import chromium
-
-FOLDER = tempfile.TemporaryDirectory(prefix="qtx-page-")
-NODES = "/usr/share/libonnx-testdata/data/node"
-MODELS = os.path.join(SOURCE, "conformance/cases/models")
+from inspect_page import NODES, QTX, PageTest, main, path
 
 
-def path(name):
-    return os.path.join(FOLDER.name, name)
-
-
-class Page(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.page = chromium.Page(chromium.find())
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.page.close()
-
-    def setUp(self):
-        self.page.size(1280, 900)
-        self.page.media()
-
-    def tearDown(self):
-        self.assertEqual(self.page.errors, [], "the console must stay empty")
-        self.assertEqual([url for url in self.page.requests if not url.startswith(("file:", "about:"))], [],
-                         "the page must not ask anybody else")
-
-    def open(self, net):
-        model = os.path.join(MODELS, net, "model.onnx")
-        subprocess.run([QTX, "inspect", model, "--html", path(net + ".html")], check=True)
-        self.model = json.loads(subprocess.run([QTX, "inspect", model, "--json", "-", "--findings"], check=True,
-                                               capture_output=True).stdout)
-        self.page.open("file://" + path(net + ".html"))
-
-    def all(self, selector, what="e.textContent"):
-        return self.page.run("[...document.querySelectorAll(%s)].map(e => %s)" % (json.dumps(selector), what))
-
-    def click(self, selector):
-        self.page.run("document.querySelector(%s).click()" % json.dumps(selector))
-
+class Page(PageTest):
     def search(self, words):
         self.page.run("""(() => { const q = document.querySelector('.filters').elements.q; q.value = %s;
           q.dispatchEvent(new Event('input', {bubbles: true})); })()""" % json.dumps(words))
@@ -141,7 +100,4 @@ class Page(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if chromium.find() is None:
-        print("no Chromium: skipped")
-        sys.exit(77)
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    main()

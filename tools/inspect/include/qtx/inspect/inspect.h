@@ -52,14 +52,40 @@ inline constexpr std::size_t kBins = 128;
 /// Errors: kInvalid for an initializer that is no TensorProto.
 Result<format::Model> Listing(const format::Model& model);
 
+/// The values of `listing`, which is Listing(model), whose type or shape the file leaves open and
+/// inference knows, with what it knows.  Errors: those of Listing.
+Result<std::vector<format::ValueInfo>> Inferred(const format::Model& model,
+                                                const format::Model& listing);
+
+/// A graph within a node, in the names and positions of the listing.
+struct Body {
+  std::string path;  // "if.then_branch/"
+  std::size_t node = 0, begin = 0,
+              end = 0;  // its nodes are [begin, end); those of bodies within too
+  std::vector<std::string> outputs;
+};
+/// A body stands after the one that its node is in.
+std::vector<Body> Bodies(const format::Model& model);
+
 /// Every typed value: inputs, inner values, outputs, constants.
 /// Errors: those of Decode for a constant that cannot be read.
 Result<std::vector<Value>> Examine(const format::Model& model);
 
 std::vector<Finding> Findings(const std::vector<Value>& values);
 
+/// Numbers of values, by what the findings could be looked for in. A range is that of an integer
+/// storage, data is a constant's or the statistics.
+struct Judged {
+  std::size_t range_and_data = 0, range_alone = 0, data_alone = 0, neither = 0;
+  std::size_t saturation = 0;  // of range_and_data: those with a histogram or stored integers
+};
+/// `values` are those of the listing; a value without a type counts as neither.
+Judged WhatWasJudged(const format::Model& listing, const std::vector<Value>& values);
+/// "12 of 40 values by range and data (9 of them for saturation), 5 not at all, with neither".
+std::string ToString(const Judged& judged);
+
 /// A self-contained HTML page. `report` is the JSON of `qtx quantize --report`, or empty.
-/// Errors: those of Examine.
+/// Errors: those of Listing and Examine.
 Result<std::string> ToHtml(const format::Model& model, std::string_view title,
                            std::string_view report = "");
 
