@@ -27,7 +27,9 @@ MAPS = {"calibrate.skipped_by_reason", "suite_coverage.cases_by_operator", "suit
 OPTIONAL = {
     "convert": "ledger files files.error",
     "run": "counters",
+    "inspect": "judged",
     "inspect.nodes": "origin",
+    "inspect.inferred": "shape",
     **{f"inspect.{values}": "shape statistics statistics.histogram requantization scale_levels base_levels must_understand "
        "scale_tensor offset_tensor quant_min quant_max storage_type scale_levels.block_shape base_levels.block_shape" for values in ("inputs", "outputs", "values")},
     "quantization_report.layers": "weights bias",

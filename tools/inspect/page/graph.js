@@ -150,7 +150,7 @@ class Drawing {
     const [first, second] = [shortened(group ? member.label : member.op, 26), shortened(words || name || plural(items.length, 'node'), 29)];
     return this.button(member, `box ${group ? 'group' : 'item'} ${kind}`, {transform: `translate(${x} ${y})`,
       'aria-label': [`${first} ${second}`, first.includes('…') && (member.label ?? member.op), second !== name && name,
-        group && plural(items.length, 'node'), wrong > 0 && plural(wrong, 'finding')].filter(Boolean).join(', ')},
+        group && words && plural(items.length, 'node'), wrong > 0 && plural(wrong, 'finding')].filter(Boolean).join(', ')},
     group && svg('rect', {class: 'behind', x: 4, y: 4, width, height: drawn, rx: 5}),
     svg('rect', {class: 'ground', width, height: drawn, rx: 5}),
     svg('text', {x: 9, y: 15, class: 'op'}, first), ' ', svg('text', {x: 9, y: 30, class: 'words'}, second),

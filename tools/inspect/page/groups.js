@@ -9,7 +9,7 @@ const runLength = 16;
 function scopedName(item, body) {
   const bare = name => name.startsWith(body) ? name.slice(body.length) : name;
   const own = bare(item.name);
-  if (own.includes('/') && !/^\d+\//.test(own)) return own;
+  if (own && !/^\d+\//.test(own)) return own;
   return bare(item.outputs[0] ?? '').split(';')[0];
 }
 

@@ -1,7 +1,6 @@
 // What the graph shows of nodes beside their operator: each overlay gives a kind (a colour, named in the
 // legend) and words, so that no colour stands alone. `of` is of a value, `all` of the values of a group.
 
-const sevenDigits = list => spread(list.map(x => x ?? NaN));
 const percent = share => `${(100 * share).toPrecision(2)} %`;
 
 const isBlocked = value => (value.block ?? []).some(size => size > 1);
@@ -9,7 +8,7 @@ const isBlocked = value => (value.block ?? []).some(size => size > 1);
 function parametersOf(value) {
   const offsets = value.offset?.some(Boolean) ? `, offset ${spread(value.offset)}` : '';
   if (!value.axis) return `scale ${spread(value.scale)}${offsets}`;
-  return `${count(value.parameters)} on axis ${value.axis.join(',')}: ${sevenDigits(value.scale)}`;
+  return `${count(value.parameters)} on axis ${value.axis.join(',')}: ${spread(value.scale)}`;
 }
 
 const overlays = {

@@ -86,6 +86,9 @@ class Page(PageTest):
         self.click("#errors tbody button")
         self.assertIn(report["layers"][0]["output"]["name"], self.all(".open .value", "e.dataset.value"))
         self.assertIn("SQNR", self.all(".open .errors dt"))
+        self.page.run("""(() => { const s = $('.tools').elements.overlay; s.value = 'error';
+          s.dispatchEvent(new Event('change', {bubbles: true})); })()""")
+        self.assertIn("%.1f dB" % report["layers"][0]["output"]["errors"]["sqnr_db"], self.all(".box .words"))
 
     def test_shots(self):
         if "--shots" not in sys.argv:
