@@ -329,10 +329,12 @@ void PrintFindings(const Insight& insight) {
 }
 
 Result<Insight> InsightInto(const format::Model& model, const format::Model& listing,
-                            bool findings) {
+                            const InspectOptions& options) {
   Insight insight;
-  QTX_ASSIGN_OR_RETURN(insight.inferred, inspect::Inferred(model, listing));
-  if (!findings) return insight;
+  if (options.html.empty() || !options.json.empty()) {  // the page infers by itself
+    QTX_ASSIGN_OR_RETURN(insight.inferred, inspect::Inferred(model, listing));
+  }
+  if (!options.findings) return insight;
   QTX_ASSIGN_OR_RETURN(const std::vector<inspect::Value> values, inspect::Examine(listing));
   insight.findings = inspect::Findings(values);
   insight.judged = inspect::WhatWasJudged(listing, values);
@@ -349,7 +351,7 @@ int Inspect(const InspectOptions& options) {
   if (!loaded.has_value()) return Fail(loaded.error());
   const auto model = inspect::Listing(*loaded);
   if (!model.has_value()) return Fail(At(options.file, model.error()));
-  const auto insight = InsightInto(*loaded, *model, options.findings);
+  const auto insight = InsightInto(*loaded, *model, options);
   if (!insight.has_value()) return Fail(At(options.file, insight.error()));
   if (!options.html.empty()) {
     const auto page = inspect::ToHtml(*loaded, options.file);

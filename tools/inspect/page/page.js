@@ -449,6 +449,6 @@ head();
 findings();
 errors();
 legend();
-$('.list').append(...items.map(row));
+for (const item of items) $('.list').append(row(item));
 filter();
 draw();
