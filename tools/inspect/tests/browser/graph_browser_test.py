@@ -51,6 +51,15 @@ class Graph(PageTest):
         return [(a, b) for i, a in enumerate(boxes) for b in boxes[:i]
                 if a[0] < b[2] - 1 and b[0] < a[2] - 1 and a[1] < b[3] - 1 and b[1] < a[3] - 1]
 
+    def test_axe_finds_nothing(self):
+        if not os.path.exists(chromium.AXE):
+            self.skipTest("no axe-core: conformance/tests/browser/install brings it")
+        self.open("resnet8")
+        for width, scheme in ((1280, "light"), (390, "dark")):
+            self.page.size(width, 900, mobile=width == 390)
+            self.page.media(scheme)
+            self.assertEqual(self.page.axe(), [], scheme)
+
     def test_draws_each_node_and_input_once(self):
         self.open("resnet8")
         expected = ["input"] * len(self.model["inputs"]) + [node["op_type"] for node in self.model["nodes"]]
