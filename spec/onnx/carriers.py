@@ -6,7 +6,6 @@ Without options the tables of what is installed are printed, as alternatives.md 
 differences are printed as information. --write puts them there. --messages prints what was refused, and why.
 Status 77: no onnx.
 """
-import argparse
 import os
 import pathlib
 import pickle
@@ -90,23 +89,8 @@ def measure(group):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    mode = parser.add_mutually_exclusive_group()
-    for name in ("check", "write", "messages"):
-        mode.add_argument(f"--{name}", action="store_true")
-    options = parser.parse_args()
-    good = True
-    for group in GROUPS:
-        if not group.installed():
-            continue
-        table, messages = measure(group)
-        if options.check:
-            good = TEXT.check(group.versions(), table) and good
-        elif options.write:
-            TEXT.write(group.versions(), table)
-        else:
-            print("\n".join(messages) if options.messages else f"{group.versions()}\n\n{table}")
-    sys.exit(0 if good else 1)
+    options = tables.parser(__doc__).parse_args()
+    sys.exit(0 if TEXT.keep(options, GROUPS, measure) else 1)
 
 
 if __name__ == "__main__":

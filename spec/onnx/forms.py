@@ -15,7 +15,6 @@ and annotations) and extended. A tool's result is looked at by `qtx inspect`, an
 Without options the tables of what is installed are printed, as alternatives.md has them between its markers; options as
 of carriers.py. Status 77: no onnx.
 """
-import argparse
 import json
 import pathlib
 import subprocess
@@ -146,30 +145,22 @@ def measure(group, qtx, forms):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = tables.parser(__doc__)
     parser.add_argument("qtx")
-    mode = parser.add_mutually_exclusive_group()
-    for name in ("check", "write", "messages"):
-        mode.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args()
-    good = True
+    silent = []
     with tempfile.TemporaryDirectory() as folder:
         qtx = Qtx(options.qtx, pathlib.Path(folder))
         forms = qtx.forms()
-        for group in GROUPS:
-            if not group.installed():
-                continue
+
+        def measured(group):
             table, messages = measure(group, qtx, forms)
-            if "SILENT" in table:
-                good = False
-                print("\n".join(line for line in messages if "SILENT" in line))
-            if options.check:
-                good = TEXT.check(group.versions(), table) and good
-            elif options.write:
-                TEXT.write(group.versions(), table)
-            else:
-                print("\n".join(messages) if options.messages else f"{group.versions()}\n\n{table}")
-    sys.exit(0 if good else 1)
+            silent.extend(line for line in messages if ": SILENT: " in line)
+            return table, messages
+
+        good = TEXT.keep(options, GROUPS, measured)
+    print("\n".join(silent), end="\n" if silent else "")
+    sys.exit(0 if good and not silent else 1)
 
 
 if __name__ == "__main__":

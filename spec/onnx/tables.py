@@ -4,6 +4,7 @@
     | ... |
     <!-- end of NAME -->
 """
+import argparse
 import re
 import sys
 
@@ -36,6 +37,21 @@ class Text:
             print(f"  {line}")
         return True
 
+    def keep(self, options, groups, measure):
+        """For each installed group the table and the messages that `measure` gives, as `options` say; True if all is well."""
+        good = True
+        for group in groups:
+            if not group.installed():
+                continue
+            table, messages = measure(group)
+            if options.check:
+                good = self.check(group.versions(), table) and good
+            elif options.write:
+                self.write(group.versions(), table)
+            else:
+                print("\n".join(messages) if options.messages else f"{group.versions()}\n\n{table}")
+        return good
+
     def write(self, versions, table):
         text = self.path.read_text()
         found = next((m for m in self.block.finditer(text) if m["versions"] == versions), None)
@@ -45,6 +61,15 @@ class Text:
         temporary = self.path.with_suffix(".tmp")
         temporary.write_text(text[:found.start()] + block + text[found.end():])
         temporary.replace(self.path)
+
+
+def parser(description):
+    """The options of keep()."""
+    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    mode = made.add_mutually_exclusive_group()
+    for name in ("check", "write", "messages"):
+        mode.add_argument(f"--{name}", action="store_true")
+    return made
 
 
 def row(cells):
