@@ -40,7 +40,7 @@ TEST(Description, SaysNothingOfPlainTypes) {
 
 TEST(Describe, AddsToADocStringWhatUndescribeTakesOff) {
   for (const char* doc : {"", "logits", "a\n\n", "UINT8Q, scale 0.25, offset 3"}) {
-    ValueInfo value = Value("v", ElementType::kUint8Q, {2}, 0.25F);
+    ValueInfo value = Value("v", ElementType::kUint8Q, {2}, PerTensor(0.25F));
     value.type->quantization->offset = {3};
     value.doc_string = doc;
     const ValueInfo before = value;
@@ -52,7 +52,7 @@ TEST(Describe, AddsToADocStringWhatUndescribeTakesOff) {
 }
 
 TEST(Undescribe, LeavesTheTextOfOthers) {
-  ValueInfo value = Value("v", ElementType::kUint8Q, {2}, 0.25F);
+  ValueInfo value = Value("v", ElementType::kUint8Q, {2}, PerTensor(0.25F));
   value.doc_string = "says: " + Description(*value.type);
   const ValueInfo before = value;
   EXPECT_FALSE(Undescribe(value));
