@@ -12,6 +12,7 @@
 #include "qtx/conformance/suite.h"
 #include "qtx/format/print.h"
 #include "qtx/spec/chapters.h"
+#include "report_files.h"
 
 namespace qtx::cli {
 namespace {
