@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "effort.h"
 #include "fault.h"
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/diagnosis.h"
@@ -84,7 +85,8 @@ TEST(Cases, ThatMustBeRefusedAreRefusedByTheirClause) {
 
 // `qtx validate` says whether it passes, and leaves out what a backend declines.
 TEST(Cases, AreTakenByTheReferenceInEachArithmetic) {
-  for (const Case& c : Cases().cases) {
+  for (std::size_t i = 0; i < Cases().cases.size(); i += kCaseStep) {
+    const Case& c = Cases().cases[i];
     const auto model = BuildModel(c);
     if (!c.error.empty() || !model) continue;
     for (const std::string& arithmetic : c.arithmetics) {
