@@ -63,6 +63,14 @@ Error StdoutTwice(const std::vector<OptionFile>& outputs) {
           "found '-', stdout, which " + std::string(first->option) + " has, expected a file"};
 }
 
+Result<void> CheckApart(const OptionFile& output, const OptionFile& input) {
+  if (!IsFile(input)) return {};
+  if (IsSameFile(output.path, input.path) || IsInputBelow(input.path, output.path))
+    return Clash(output, input);
+  if (IsBelow(output.path, input.path)) return Clash(output, input, "the folder of ");
+  return {};
+}
+
 // True for a file that begins as no JSON document: `check --json a.onnx b.onnx` names a model.
 bool IsOtherThanJson(const std::string& path) {
   std::error_code error;
@@ -101,12 +109,7 @@ Result<void> CheckDistinct(const std::vector<OptionFile>& outputs,
     for (auto other = outputs.begin(); other != output; ++other) {
       if (IsFile(*other) && IsSameFile(output->path, other->path)) return Clash(*output, *other);
     }
-    for (const OptionFile& input : inputs) {
-      if (!IsFile(input)) continue;
-      if (IsSameFile(output->path, input.path) || IsInputBelow(input.path, output->path))
-        return Clash(*output, input);
-      if (IsBelow(output->path, input.path)) return Clash(*output, input, "the folder of ");
-    }
+    for (const OptionFile& input : inputs) QTX_RETURN_IF_ERROR(CheckApart(*output, input));
   }
   return {};
 }

@@ -43,7 +43,7 @@ class Session {
   reference::Interpreter interpreter_;
 };
 
-nb::list NamedValues(Session::Named named) {
+nb::list NamedValues(Session::Named&& named) {
   nb::list rows;
   for (auto& [name, tensor] : named) rows.append(nb::make_tuple(Text(name), std::move(tensor)));
   return rows;

@@ -228,7 +228,7 @@ void BindSources(nb::module_& module) {
                 continue;
               std::string names;
               for (const convert::Loss& loss : convert::Losses())
-                names += (names.empty() ? "" : ", ") + std::string(loss.name);
+                names.append(names.empty() ? "" : ", ").append(loss.name);
               throw Failure(
                   {ErrorCode::kUsage, "allow", "found '" + name + "', expected some of " + names});
             }
