@@ -23,15 +23,20 @@ void ForEachTensorName(Type& type, const Visit& visit) {
   }
 }
 
+std::size_t LongestRun(std::string_view name) {
+  std::size_t longest = 0, run = 0;
+  for (const char c : name) {
+    run = c == kSeparator ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
 // The longest run of separators in a name of the graph and of bodies below.
 std::size_t LongestRun(const Graph& graph) {
   std::size_t longest = 0;
   const auto visit = [&longest](const std::string& name) {
-    std::size_t run = 0;
-    for (const char c : name) {
-      run = c == kSeparator ? run + 1 : 0;
-      longest = std::max(longest, run);
-    }
+    longest = std::max(longest, LongestRun(name));
   };
   visit(graph.name);
   for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
