@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "commands.h"
 #include "json.h"
@@ -312,9 +313,10 @@ void PrintText(const format::Model& model, const Insight& insight, const std::st
     const bool constant = model.graph.FindInitializer(value.name) != nullptr;
     add(constant ? "constant" : "", value);
   }
+  std::unordered_set<std::string_view> outputs;
+  for (const ValueInfo& value : model.graph.outputs) outputs.insert(value.name);
   for (const ValueInfo& value : insight.inferred) {
-    const bool declared = std::ranges::count(model.graph.outputs, value.name, &ValueInfo::name) > 0;
-    if (!declared && inferred.contains(value.name)) add("", value);
+    if (!outputs.contains(value.name) && inferred.contains(value.name)) add("", value);
   }
   for (const auto& value : model.graph.outputs) add("output", value);
   format::Print("\n");

@@ -66,10 +66,11 @@ Result<RunOutcome> RunReference(const format::Model& model, const std::vector<Te
     if (!prepared.error().where.starts_with("node '")) return At(options.model, prepared.error());
     return AsUsage("--node-arithmetic", prepared.error());
   }
-  std::set<std::string_view>
-      left;  // values that nodes make; bodies make theirs any number of times
+  // Values that nodes make; bodies make theirs any number of times.
+  std::set<std::string_view> left;
   for (const format::Node& node : model.graph.nodes)
     left.insert(node.outputs.begin(), node.outputs.end());
+  left.erase("");  // an output that a node does not give
   const std::size_t all = left.size();
   prepared->set_observer([&](const std::string& name, const Tensor&) {
     if (left.erase(name) != 0) progress.Set(all - left.size(), all, name);

@@ -665,7 +665,7 @@ TEST_F(Qtx, RunsExamplesAndFormulasToTheFirstThatDiffers) {
       << unstated.err;
 }
 
-TEST_F(Qtx, CountsTheCoverageOfATextThatIsThere) {
+TEST_F(Qtx, NamesTheTextThatIsMissing) {
   EXPECT_EQ(Run("spec coverage " + Path("nowhere")).status, 3);
 }
 

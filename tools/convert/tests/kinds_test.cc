@@ -144,7 +144,8 @@ TEST(Kinds, WriteOrRefuseTypesWithoutScales) {
   format::Model model = WithoutColumns();
   for (const bool one_output_scale : {false, true}) {
     if (one_output_scale) *model.graph.outputs[0].type->quantization = {.scale = {1}};
-    const Options all{.all_losses = true};
+    Options all;
+    for (const Loss& loss : Losses()) all.allow.emplace_back(loss.name);
     for (const Kind& kind : Kinds()) {
       if (kind.write == nullptr) continue;
       const auto written = Write(model, kind, all);
@@ -157,6 +158,25 @@ TEST(Kinds, WriteOrRefuseTypesWithoutScales) {
     EXPECT_EQ(integer.has_value(), one_output_scale);
     EXPECT_TRUE(!integer.has_value() || format::Check(integer->model).empty());
   }
+}
+
+TEST(RefuseLosses, NamesTheFirstOfEachLossThatIsNotAllowed) {
+  const auto lost = [](const char* value, const char* loss) {
+    return LedgerEntry{value, "field", LedgerEntry::Fate::kDropped, "of " + std::string(value),
+                       loss};
+  };
+  const std::vector<LedgerEntry> ledger = {lost("a", ""), lost("b", "scheme"),
+                                           lost("c", "statistics"), lost("d", "scheme")};
+  const auto refused = RefuseLosses(ledger, {});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(refused.error().where, "b: field");
+  EXPECT_EQ(refused.error().message,
+            "of b; c: field: of c; --allow scheme --allow statistics goes without");
+  const std::vector<std::string> allowed = {"scheme"};
+  EXPECT_EQ(RefuseLosses(ledger, allowed).error().where, "c: field");
+  const std::vector<std::string> both = {"statistics", "scheme"};
+  EXPECT_TRUE(RefuseLosses(ledger, both).has_value());
 }
 
 // A stock model with one node, which has an attribute that its operator has not.

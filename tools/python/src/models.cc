@@ -66,12 +66,29 @@ convert::Options Permissive(convert::Options options) {
   return options;
 }
 
+void RefuseLosses(const std::vector<convert::LedgerEntry>& ledger, const convert::Options& options,
+                  const Source* source) {
+  auto refused = convert::RefuseLosses(ledger, options.allow);
+  if (refused.has_value()) return;
+  Error error = std::move(refused).error();
+  throw Failure(source == nullptr ? std::move(error) : At(source->path, std::move(error)));
+}
+
+void ExpectLoss(const std::string& name) {
+  const auto losses = convert::Losses();
+  if (std::ranges::find(losses, name, &convert::Loss::name) != losses.end()) return;
+  std::string names;
+  for (const convert::Loss& loss : losses)
+    names.append(names.empty() ? "" : ", ").append(loss.name);
+  throw Failure({ErrorCode::kUsage, "allow", "found '" + name + "', expected some of " + names});
+}
+
 nb::tuple Read(const Source& source, const std::string& kind_name,
                const convert::Options& options) {
   convert::Conversion read = WithoutGil([&] {
     const Kind& kind = kind_name.empty() ? *Unwrap(convert::KindOf(source)) : KindNamed(kind_name);
     auto conversion = Unwrap(convert::Read(source, kind, Permissive(options)));
-    Unwrap(convert::RefuseLosses(conversion.ledger, options.allow));
+    RefuseLosses(conversion.ledger, options, &source);
     if (kind.name == "tflite") {
       for (const auto& node : Unwrap(reference::FindUnmodelled(conversion.model, "tflite"))) {
         conversion.ledger.push_back(
@@ -95,7 +112,7 @@ nb::tuple Write(const Model& model, const std::string& kind_name, const convert:
     }
     auto result = convert::Write(model, kind, Permissive(options));
     if (result.has_value()) {
-      Unwrap(convert::RefuseLosses(result->ledger, options.allow));
+      RefuseLosses(result->ledger, options, source);
       return *std::move(result);
     }
     Error error = std::move(result).error();
@@ -222,16 +239,7 @@ void BindSources(nb::module_& module) {
           "__init__",
           [](convert::Options* self, std::vector<std::string> allow, std::int64_t opset,
              std::string subgraph, bool unchanged) {
-            for (const std::string& name : allow) {
-              if (std::ranges::find(convert::Losses(), name, &convert::Loss::name) !=
-                  convert::Losses().end())
-                continue;
-              std::string names;
-              for (const convert::Loss& loss : convert::Losses())
-                names.append(names.empty() ? "" : ", ").append(loss.name);
-              throw Failure(
-                  {ErrorCode::kUsage, "allow", "found '" + name + "', expected some of " + names});
-            }
+            for (const std::string& name : allow) ExpectLoss(name);
             new (self) convert::Options{.allow = std::move(allow),
                                         .opset = opset,
                                         .subgraph = std::move(subgraph),

@@ -143,6 +143,20 @@ def test_convert_gives_a_file_of_another_kind(tmp_path):
     assert (tmp_path / "a.tflite").read_bytes() == (tmp_path / "b.tflite").read_bytes() == file
 
 
+def test_convert_names_every_loss_that_is_not_allowed():
+    model = f"{qtx.suite_folder()}/models/aww/model.onnx"
+    with pytest.raises(qtx.Error) as refused:
+        qtx.convert(model, "ort")
+    assert refused.value.code == "unsupported" and refused.value.where.startswith(model)
+    assert "--allow parameters --allow statistics goes without" in str(refused.value)
+    with pytest.raises(qtx.Error) as refused:
+        qtx.convert(model, "ort", allow=["parameters"])
+    assert "--allow parameters" not in str(refused.value) and "--allow statistics" in str(refused.value)
+    assert qtx.convert(model, "ort", allow=["parameters", "statistics"]).kind == "ort"
+    with pytest.raises(qtx.Error, match="found 'all', expected some of"):
+        qtx.convert(model, "ort", allow="all")
+
+
 def test_save_writes_the_same_bytes_or_nothing(tmp_path):
     model = qtx.load(models.add())
     model.save(tmp_path / "a.onnx")

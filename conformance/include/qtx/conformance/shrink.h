@@ -21,8 +21,8 @@ struct ShrinkOptions {
   std::string arithmetic;        // empty: the backend's first
   std::int64_t max_runs = 5000;  // of the backend, and half as many to find place and cause
   bool session = false;          // it fails in a thorough session alone
-  std::function<void(std::int64_t runs)>
-      progress;  // called while it is reduced, with the runs so far
+  /// Called while it is reduced, with the runs so far.
+  std::function<void(std::int64_t runs)> progress = nullptr;
 };
 
 /// The failure to shrink.

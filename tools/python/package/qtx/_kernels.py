@@ -67,6 +67,8 @@ def _decline_types(model, taken, values):
     """Raises Unsupported for the first operand of an element type that is not one of `taken`."""
     for node in model.nodes:
         for key in filter(None, (*node.inputs, *node.outputs)):
+            if key not in values:
+                raise Unsupported("its type is not known", f"value {key!r}")
             found = getattr(values[key], "type", None) or type_of(values[key].dtype)
             if found not in taken:
                 raise Unsupported(f"{found}, expected {' or '.join(taken)}", f"value {key!r}")
