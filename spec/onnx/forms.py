@@ -68,7 +68,10 @@ class Qtx:
         return str(self.folder / name)
 
     def run(self, *arguments):
-        return subprocess.run([self.program, *arguments], capture_output=True, text=True, timeout=60)
+        try:
+            return subprocess.run([self.program, *arguments], capture_output=True, text=True, timeout=60)
+        except OSError as fault:
+            sys.exit(f"{self.program}: {fault.strerror}")
 
     def must(self, *arguments):
         done = self.run(*arguments)

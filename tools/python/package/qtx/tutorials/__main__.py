@@ -20,9 +20,12 @@ def main():
     for name in options.names or tutorials.names():
         path = tutorials.FOLDER / f"{name}.md"
         if options.notebooks:
-            options.notebooks.mkdir(parents=True, exist_ok=True)
             target = options.notebooks / f"{name}.ipynb"
-            target.write_text(tutorials.notebook(path.read_text(encoding="utf-8")), encoding="utf-8")
+            try:
+                options.notebooks.mkdir(parents=True, exist_ok=True)
+                target.write_text(tutorials.notebook(path.read_text(encoding="utf-8")), encoding="utf-8")
+            except OSError as fault:
+                sys.exit(f"{fault.filename}: {fault.strerror}")
             print(target)
             continue
         begin = time.monotonic()
