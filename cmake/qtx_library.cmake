@@ -71,11 +71,13 @@ endfunction()
 
 # qtx_library(NAME [COLD] SOURCES ... PUBLIC ... PRIVATE ...): the library qtx::NAME. It publishes only its
 # include/ folder, so that an include against the direction of dependencies does not compile. COLD: see qtx_compile_options.
+# It is shared with BUILD_SHARED_LIBS, which DEFINE_SYMBOL leaves the compiler's command as it is.
 function(qtx_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "SOURCES;PUBLIC;PRIVATE")
-  add_library(qtx_${name} STATIC ${arg_SOURCES})
+  add_library(qtx_${name} ${arg_SOURCES})
   add_library(qtx::${name} ALIAS qtx_${name})
-  set_target_properties(qtx_${name} PROPERTIES EXPORT_NAME ${name})
+  set_target_properties(qtx_${name} PROPERTIES EXPORT_NAME ${name} DEFINE_SYMBOL ""
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   target_compile_features(qtx_${name} PUBLIC cxx_std_20)
   target_include_directories(qtx_${name}
     PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
@@ -87,7 +89,8 @@ function(qtx_library name)
     qtx_compile_options(qtx_${name})
   endif()
   qtx_unity_by_folder(qtx_${name} ${arg_SOURCES})
-  install(TARGETS qtx_${name} EXPORT qtxTargets COMPONENT dev)
+  install(TARGETS qtx_${name} EXPORT qtxTargets
+    LIBRARY COMPONENT qtx NAMELINK_COMPONENT dev ARCHIVE COMPONENT dev)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
     install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/ DESTINATION include COMPONENT dev)
   endif()

@@ -29,7 +29,7 @@ function(qtx_browser_test name script)
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
 
-# qtx_onnx_python(VARIABLE): the Python that has onnx from PyPI, where backends/onnxruntime/install put it, else Debian's.
+# qtx_onnx_python(VARIABLE): the Python that has onnx from PyPI, where backends/install onnxruntime put it, else Debian's.
 function(qtx_onnx_python variable)
   set(python ${PROJECT_SOURCE_DIR}/backends/onnxruntime/venv/bin/python)
   if(NOT EXISTS ${python})

@@ -70,9 +70,9 @@ std::optional<Difference> CompareOutput(const Case& c, const std::string& name, 
 // True if answers other than the expected one may pass by closeness.
 bool IsLoose(const Case& c) { return c.ulp || c.close || c.or_exact; }
 
-// Types that QTX lacks are unsupported, not a failure.
-void CannotBuild(const Error& error, CaseResult& result) {
-  Fail(result, "the case cannot be built: " + error.Text());
+// What QTX itself lacks is no fault of the backend: types of a case, operators of the reference.
+void CannotJudge(const std::string& lacks, const Error& error, CaseResult& result) {
+  Fail(result, lacks + ": " + error.Text());
   if (error.code == ErrorCode::kUnsupported) result.outcome = Outcome::kUnsupported;
 }
 
@@ -190,10 +190,10 @@ void CaseRunner::Run(const Case& c, std::size_t index, CaseResult& result) {
 
 void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& result) {
   const auto model = BuildModel(c);
-  if (!model) return CannotBuild(model.error(), result);
+  if (!model) return CannotJudge("the case cannot be built", model.error(), result);
   if (!c.error.empty()) return RunRefusal(c, *model, result);
   const auto inputs = BuildInputs(c, *model);
-  if (!inputs) return CannotBuild(inputs.error(), result);
+  if (!inputs) return CannotJudge("the case cannot be built", inputs.error(), result);
   if (!c.op) NoteUnmodelled(*model, oracle_.references().features(), result);
   Draws draws(oracle_.references(), index, *model, result.arithmetic, *inputs);
   const std::vector<SessionAnswer> answers = AskAll(KindOf(c), *model, result.arithmetic, draws);
@@ -208,7 +208,7 @@ void CaseRunner::RunAndJudge(const Case& c, std::size_t index, CaseResult& resul
   const auto fault = isolated_ == nullptr ? std::nullopt : isolated_->TakeReleaseFault();
   if (fault) return Classify(*fault, result);
   if (const auto judged = Judge(c, index, *model, *inputs, *outputs, result); !judged) {
-    return Fail(result, "no expectation: " + judged.error().Text());
+    return CannotJudge("no expectation", judged.error(), result);
   }
   JudgeSession(c, *model, draws, answers, result);
 }

@@ -16,9 +16,14 @@ using Accumulator = RequantizeRecipe::Accumulator;
 
 template <typename Change>
 void ForEachRequantize(Arithmetic& row, Change change) {
-  for (RequantizeRecipe* recipe :
-       {&row.requantize, &row.depthwise_requantize, &row.unsigned_requantize, &row.wide_requantize,
-        &row.wide_biased_requantize, &row.rescale, &row.activation, &row.multiply}) {
+  for (reference::ProductRecipes* products : {&row.products, &row.unsigned_products}) {
+    for (RequantizeRecipe* recipe : {&products->conv, &products->depthwise, &products->connected,
+                                     &products->batched, &products->transposed}) {
+      change(*recipe);
+    }
+  }
+  for (RequantizeRecipe* recipe : {&row.wide_requantize, &row.wide_biased_requantize, &row.rescale,
+                                   &row.activation, &row.multiply}) {
     change(*recipe);
   }
 }

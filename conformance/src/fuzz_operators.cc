@@ -215,11 +215,25 @@ void QLinearConcat(Maker& m) {
   }
 }
 
+void ConstantOfShape(Maker& m) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t rank = m.Between(0, 3); rank > 0; --rank) sizes.push_back(m.Between(0, 9));
+  m.Int64s(sizes);
+}
+
+// Of rank 4, by angles of each position.
+void RotaryEmbedding(Maker& m) {
+  const Dims x = {m.Between(1, 2), m.Between(1, 3), m.Between(1, 5), 2 * m.Between(1, 5)};
+  m.New(x, {}, false);
+  for (int cache = 0; cache < 2; ++cache) m.New({x[0], x[2], x[3] / 2}, {}, m.Chance(50));
+}
+
 struct RecipeEntry {
   std::string_view op_type;
   FuzzRecipe recipe;
 };
 constexpr RecipeEntry kRecipes[] = {{"Attention", Attention},
+                                    {"ConstantOfShape", ConstantOfShape},
                                     {"Conv", Conv},
                                     {"ConvInteger", ConvInteger},
                                     {"ConvTranspose", ConvTranspose},
@@ -234,6 +248,7 @@ constexpr RecipeEntry kRecipes[] = {{"Attention", Attention},
                                     {"QLinearMatMul", QLinearMatMul},
                                     {"QuantizeLinear", Linear},
                                     {"Resize", Resize},
+                                    {"RotaryEmbedding", RotaryEmbedding},
                                     {"Slice", Slice},
                                     {"Split", Split}};
 

@@ -59,7 +59,9 @@ constexpr const char* kWords[] = {"constant",
                                   "Tanh",
                                   "Relu",
                                   "up",
-                                  "down"};
+                                  "down",
+                                  "LEFT",
+                                  "RIGHT"};
 
 // Types of outputs that no rule of a row gives.
 constexpr ElementType kOutputTypes[] = {

@@ -56,7 +56,8 @@ std::int64_t RowsOf(const Case& c, const format::Model& model) {
 
 class Goldens {
  public:
-  Goldens(std::string folder, const ModelLoader& load) : folder_(std::move(folder)), load_(load) {}
+  Goldens(std::string folder, const ModelLoader& load, std::vector<std::string>& left_out)
+      : folder_(std::move(folder)), load_(load), left_out_(left_out) {}
 
   // `path` of the model; `alone` if its folder has no other model.
   Result<void> Add(const std::string& path, bool alone) {
@@ -139,7 +140,13 @@ class Goldens {
     c.outputs = ValuesOf(NumberedFiles(folder_, run + "/" + kernels + "_output_", ".npy"));
     c.inputs = ValuesOf(NumberedFiles(folder_, run + "/input_", ".npy"));
     if (c.outputs.empty()) return {};
-    if (!builtin && model_.has_value() && HasQuantizedAveragePool(*model_)) return {};
+    if (!builtin && model_.has_value() && HasQuantizedAveragePool(*model_)) {
+      left_out_.push_back(
+          c.id +
+          ": left out: TFLite gives its AVERAGE_POOL_2D to the builtin kernels, and "
+          "a case has one arithmetic");
+      return {};
+    }
     const std::int64_t rows = model_.has_value() ? RowsOf(c, *model_) : 1;
     return AddRows(std::move(c), rows);
   }
@@ -172,13 +179,15 @@ class Goldens {
 
   std::string folder_;
   const ModelLoader& load_;
+  std::vector<std::string>& left_out_;
   Result<format::Model> model_ = format::Model();
   std::vector<Case> cases_;
 };
 
 }  // namespace
 
-Result<std::vector<Case>> FindGoldens(const std::string& folder, const ModelLoader& load) {
+Result<std::vector<Case>> FindGoldens(const std::string& folder, const ModelLoader& load,
+                                      std::vector<std::string>& left_out) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::string> models, FindFiles(folder, ".tflite"));
   if (models.empty()) return std::vector<Case>{};
   std::map<std::string, int> in_folder;
@@ -186,7 +195,7 @@ Result<std::vector<Case>> FindGoldens(const std::string& folder, const ModelLoad
     return fs::path(path).parent_path().generic_string();
   };
   for (const std::string& path : models) ++in_folder[beside(path)];
-  Goldens goldens(folder, load);
+  Goldens goldens(folder, load, left_out);
   for (const std::string& path : models) {
     QTX_RETURN_IF_ERROR(goldens.Add(path, in_folder[beside(path)] == 1));
   }

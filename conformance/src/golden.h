@@ -15,9 +15,10 @@ namespace qtx::conformance {
 ///   hold the inputs of several runs, one after another: a case each;
 /// - STEM_inputI_TYPE.csv and STEM_golden_TYPE.csv, decimal integers, of the builtin kernels.
 /// XNNPACK leaves AVERAGE_POOL_2D of quantized values to the builtin kernels, so the outputs of
-/// such a network mix two arithmetics and are skipped.
+/// such a network mix two arithmetics: they are no cases, and `left_out` says so of each.
 /// REQUIRES: load.  Errors: those of FindFiles; kTooLarge for a file of more than kMaxExpansion
 /// inputs, or more than kMaxCases cases.
-Result<std::vector<Case>> FindGoldens(const std::string& folder, const ModelLoader& load);
+Result<std::vector<Case>> FindGoldens(const std::string& folder, const ModelLoader& load,
+                                      std::vector<std::string>& left_out);
 
 }  // namespace qtx::conformance

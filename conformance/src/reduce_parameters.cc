@@ -154,6 +154,19 @@ bool SimplifyAttributes(Search& search) {
   return changed;
 }
 
+// Element `i` of data `d`, to 1 or else to a power of two.
+bool SimplifyFloat(Search& search, std::size_t d, std::size_t i) {
+  const float value = search.best().data[d].tensor.As<float>()[i];
+  if (!std::isfinite(value) || value <= 0) return false;
+  for (const float simple : {1.0F, NearestPowerOfTwo(value)}) {
+    if (value == simple) continue;
+    TestModel candidate = search.best();
+    candidate.data[d].tensor.As<float>()[i] = simple;
+    if (search.Try(std::move(candidate))) return true;
+  }
+  return false;
+}
+
 // Scale inputs of stock operators.
 bool SimplifyFloats(Search& search) {
   bool changed = false;
@@ -161,18 +174,8 @@ bool SimplifyFloats(Search& search) {
     if (search.best().data[d].tensor.elem_type != format::ElementType::kFloat) continue;
     // A success replaces the best model, so that nothing of it is held here.
     const std::size_t size = search.best().data[d].tensor.As<float>().size();
-    for (std::size_t i = 0; i < std::min<std::size_t>(size, 16); ++i) {
-      for (const bool to_one : {true, false}) {
-        const float value = search.best().data[d].tensor.As<float>()[i];
-        const float simple = to_one ? 1.0F : NearestPowerOfTwo(value);
-        if (!std::isfinite(value) || value <= 0 || value == simple) continue;
-        TestModel candidate = search.best();
-        candidate.data[d].tensor.As<float>()[i] = simple;
-        if (!search.Try(std::move(candidate))) continue;
-        changed = true;
-        break;
-      }
-    }
+    for (std::size_t i = 0; i < std::min<std::size_t>(size, 16); ++i)
+      changed |= SimplifyFloat(search, d, i);
   }
   return changed;
 }

@@ -153,12 +153,12 @@ void ReadError(JsonFields& fields, BackendReport& row) {
   if (row.error->message.empty()) row.error->message = fields.Text("error");
 }
 
-Result<Error> ReadProtocolFault(const Value& json, const std::string& where) {
+// Into `fault`: a Result<Error> that is given an Error would be one that failed.
+Result<void> ReadProtocolFault(const Value& json, const std::string& where, Error& fault) {
   JsonFields fields(json, where);
-  Error fault{ErrorCode::kProtocol, fields.Text("where"), fields.Text("message"),
-              fields.Text("clause")};
-  QTX_RETURN_IF_ERROR(fields.Finish());
-  return fault;
+  fault = {ErrorCode::kProtocol, fields.Text("where"), fields.Text("message"),
+           fields.Text("clause")};
+  return fields.Finish();
 }
 
 Result<SessionRun> ReadSession(const Value& json, const std::string& where) {
@@ -178,11 +178,10 @@ Result<BackendReport> ReadBackend(const Value& json, const std::string& where) {
   row.arithmetic = fields.Text("arithmetic");
   row.seconds = Seconds(fields);
   ReadError(fields, row);
-  fields.Array(
-      "protocol_faults", [&](const Value& value, const std::string& place) -> Result<void> {
-        QTX_ASSIGN_OR_RETURN(row.protocol_faults.emplace_back(), ReadProtocolFault(value, place));
-        return {};
-      });
+  fields.Array("protocol_faults",
+               [&](const Value& value, const std::string& place) -> Result<void> {
+                 return ReadProtocolFault(value, place, row.protocol_faults.emplace_back());
+               });
   if (const auto* const counts = fields.Find("counts")) {
     JsonFields inner(*counts, where + ": counts");
     row.not_applicable = Count(inner, "not_applicable");

@@ -110,6 +110,23 @@ Printable ProtocolFaults(const BackendReport& row) {
   return text;
 }
 
+// Of each backend, as in CoverageOf: the selected cases that are for none of its arithmetics.
+std::vector<std::int64_t> LeftOut(const Report& report) {
+  std::vector<std::int64_t> left_out;
+  std::string_view source;
+  std::set<std::string_view> ids;
+  for (const BackendReport& row : report.backends) {
+    if (left_out.empty() || row.source != source) {
+      left_out.push_back(0);
+      ids.clear();
+    }
+    source = row.source;
+    for (const CaseResult& result : row.cases) ids.insert(result.id);
+    left_out.back() = row.error ? 0 : std::max<std::int64_t>(report.selected - std::ssize(ids), 0);
+  }
+  return left_out;
+}
+
 // "x86 conforms: 5,120 of 6,002 cases run (85 %), 882 declined", a line for each backend.
 Printable Verdicts(const Report& report) {
   const auto number = [](std::int64_t n) {
@@ -119,6 +136,8 @@ Printable Verdicts(const Report& report) {
     }
     return Printable(digits);
   };
+  const std::vector<std::int64_t> left_out = LeftOut(report);
+  std::size_t next = 0;
   Printable text = Format("\n");
   for (const Coverage& coverage : CoverageOf(report)) {
     text += Format("{} {}: {} of {} cases run ({} %), {} declined", Printable(coverage.name, 64),
@@ -128,6 +147,9 @@ Printable Verdicts(const Report& report) {
     if (coverage.percent() < report.min_coverage) {
       text += Format(", expected at least {:g} % run", report.min_coverage);
     }
+    const std::int64_t out = left_out[next++];
+    if (out != 0)
+      text += Format("; {} selected cases are for other arithmetics than it has", number(out));
     text += Format("\n");
   }
   return text;

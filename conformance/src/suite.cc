@@ -73,7 +73,7 @@ Result<Suite> LoadThirdParty(const std::string& folder, const ModelLoader& load)
   suite.folder = folder;
   QTX_ASSIGN_OR_RETURN(suite.cases, FindTestData(folder));
   if (load) {
-    QTX_ASSIGN_OR_RETURN(std::vector<Case> goldens, FindGoldens(folder, load));
+    QTX_ASSIGN_OR_RETURN(std::vector<Case> goldens, FindGoldens(folder, load, suite.left_out));
     std::ranges::move(goldens, std::back_inserter(suite.cases));
   }
   QTX_RETURN_IF_ERROR(CheckCount(suite));

@@ -67,6 +67,18 @@ TEST_F(GoldenFolder, IsACaseForEachRunAndKernels) {
   EXPECT_EQ((*inputs)[0].elem_type, ElementType::kInt8Q);
 }
 
+TEST_F(GoldenFolder, SaysWhichOutputsAreNoCase) {
+  Write("pool/pool.tflite", "");
+  Write("pool/sample0/input_0.npy", Npy({1, 2}));
+  Write("pool/sample0/builtin_output_0.npy", Npy({1, 2}));
+  Write("pool/sample0/xnnpack_output_0.npy", Npy({1, 2}));
+  const auto suite = LoadSuite(folder(), Convert);
+  ASSERT_TRUE(suite.has_value()) << suite.error().message;
+  EXPECT_THAT(Ids(suite->cases), ElementsAre("pool[run=sample0,kernels=builtin] tflite"));
+  EXPECT_THAT(suite->left_out,
+              ElementsAre(HasSubstr("pool[run=sample0,kernels=xnnpack]: left out")));
+}
+
 TEST_F(GoldenFolder, IsACaseForEachRowOfAFileOfMany) {
   Write("sine/sine.tflite", "");
   Write("sine/sweep/input_0.npy", Npy({3, 2}));

@@ -61,6 +61,7 @@ Report Full() {
   fail.within_bound = true;
   fail.error_output = "said\n";
   fail.unstable = true;
+  fail.session = SessionRun{.run = 2, .handle = 3, .threads = 8, .draw = 1, .at_once = true};
   fail.unmodelled = {"graph.node[0] 'a': says"};
   fail.seconds = 0.25;
   BackendReport row;
@@ -77,6 +78,7 @@ Report Full() {
                    4,
                    {{"Add", "Add(a: INT8Q [1] {3})", "whatever the values"}}}};
   row.not_applicable = 4;
+  row.protocol_faults = {{ErrorCode::kProtocol, "exit", "took 3 s", "backend_protocol.S6"}};
   row.seconds = 1.5;
   BackendReport broken;
   broken.source = "cmd:y";
@@ -106,6 +108,8 @@ TEST(ParseReport, GivesBackEveryField) {
   EXPECT_TRUE(result.within_bound);
   EXPECT_EQ(result.tags, Full().backends[0].cases[0].tags);
   EXPECT_EQ(report->backends[0].count(Outcome::kFail), 1);
+  ASSERT_EQ(report->backends[0].protocol_faults.size(), 1U);
+  EXPECT_EQ(report->backends[0].protocol_faults[0].Text(), "exit: took 3 s [backend_protocol.S6]");
   EXPECT_EQ(report->backends[1].error->code, ErrorCode::kTimeout);
 }
 

@@ -64,6 +64,22 @@ TEST(RunSuite, PassesAGuestThatAnswersRight) {
   EXPECT_EQ(row.count(Outcome::kPass), 3);
 }
 
+// A cubic Resize is valid, and the reference has none: nobody says what is right.
+TEST(RunSuite, CountsWhatTheReferenceDeclinesAsDeclined) {
+  const auto cases = ParseCases(
+      "{id: resize/cubic, spec: resize.S1, why: w, op: {type: Resize, attributes: {mode: cubic}},"
+      " inputs: {x: {type: int8q, scale: 0x1p-3, data: [1, -2, 3]}, roi: none,"
+      " scales: {type: float, data: [1.0], initializer: true}},"
+      " expect: {y: {type: int8q, scale: 0x1p-3}}}\n",
+      "runner_test");
+  ASSERT_TRUE(cases.has_value()) << cases.error().message;
+  const std::vector<BackendSource> sources = {Guest("good")};
+  const Report report = RunSuite("suite", *cases, sources, {});
+  const CaseResult& result = report.backends.at(0).cases.at(0);
+  EXPECT_EQ(result.outcome, Outcome::kUnsupported);
+  EXPECT_THAT(result.diagnosis, HasSubstr("no expectation: "));
+}
+
 // The first process dies of the first case, and no second one starts.
 TEST(RunSuite, JournalsNothingOfCasesThatFoundNoProcess) {
   const std::string flag = testing::TempDir() + "qtx_runner_flag_" + std::to_string(getpid());
@@ -370,6 +386,19 @@ TEST(Conforms, NoBackendThatRunsLessThanTheLeastCoverage) {
   EXPECT_FALSE(Conforms(report));
   EXPECT_THAT(ToText(report).text(), HasSubstr("npu does not conform: 5,120 of 6,002 cases run "
                                                "(85 %), 882 declined, expected at least 86 % run"));
+}
+
+// Ten of the twelve selected cases are for arithmetics that the backend has not.
+TEST(ToText, SaysHowManySelectedCasesABackendHasNoArithmeticFor) {
+  Report report = OfCounts(2, 0);
+  report.backends[0].cases[0].id = "a";
+  report.backends[0].cases[1].id = "b";
+  report.selected = 12;
+  EXPECT_THAT(ToText(report).text(),
+              HasSubstr("2 of 2 cases run (100 %), 0 declined; 10 selected cases are for other "
+                        "arithmetics than it has\n"));
+  report.selected = 2;
+  EXPECT_THAT(ToText(report).text(), HasSubstr("(100 %), 0 declined\n"));
 }
 
 // A child of the backend holds its standard output open, in a group of its own.

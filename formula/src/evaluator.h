@@ -146,6 +146,7 @@ class Evaluator {
   Result<Value> ApplyToNumbers(const Code& code, std::vector<Value> arguments);
   Result<Value> ApplyToTensor(const Code& code);
   Result<Value> PartOfElement(const Code& code, int operand);
+  Result<Value> Codes(const Code& code);
   Result<Value> ApplyToList(const Code& code);
   Result<Value> Choose(const Code& code);
   Result<Value> TypeOf(const Code& code, const Operand& operand) const;

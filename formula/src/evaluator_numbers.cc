@@ -99,7 +99,8 @@ std::optional<std::int64_t> OfIntegers(Function function, std::span<const std::i
 
 bool IsArithmetic(Function function) {
   return function == Function::kSqrt || function == Function::kExp || function == Function::kLn ||
-         function == Function::kTanh || function == Function::kErf;
+         function == Function::kTanh || function == Function::kSin || function == Function::kCos ||
+         function == Function::kErf;
 }
 
 // Those of the arguments that are integers.
@@ -233,6 +234,8 @@ Result<Value> Evaluator::Apply(const Code& code) {
       QTX_ASSIGN_OR_RETURN(const bool holds, FreshTruth(code));
       return Value(holds);
     }
+    case Function::kCodes:
+      return Codes(code);
     case Function::kLength:
     case Function::kRowMajor:
     case Function::kCoordinates:
@@ -310,6 +313,18 @@ Result<Value> Evaluator::Choose(const Code& code) {
     return Eval(code.children[Slot(which + 1)]);
   return Refuse(code, "found choice " + std::to_string(which) + " of " +
                           std::to_string(code.children.size() - 1));
+}
+
+Result<Value> Evaluator::Codes(const Code& code) {
+  QTX_ASSIGN_OR_RETURN(const Value value, Eval(code.children[0]));
+  const auto* text = value.text();
+  if (text == nullptr) return Refuse(code, "found " + KindOf(value) + ", expected a text");
+  if (text->size() > kMostOfList) return TooLong(code);
+  std::vector<Value> codes;
+  for (const char character : *text) {
+    codes.emplace_back(std::int64_t{static_cast<unsigned char>(character)});
+  }
+  return Value(std::move(codes));
 }
 
 Result<Value> Evaluator::ApplyToList(const Code& code) {

@@ -35,11 +35,14 @@ constexpr std::array kFunctions = {
     FunctionRow{"exp", Function::kExp, 1, 1},
     FunctionRow{"ln", Function::kLn, 1, 1},
     FunctionRow{"tanh", Function::kTanh, 1, 1},
+    FunctionRow{"sin", Function::kSin, 1, 1},
+    FunctionRow{"cos", Function::kCos, 1, 1},
     FunctionRow{"erf", Function::kErf, 1, 1},
     FunctionRow{"if", Function::kIf, 3, 3},
     FunctionRow{"choose", Function::kChoose, 2, kMany},
     FunctionRow{"is_nan", Function::kIsNan, 1, 1},
     FunctionRow{"is_finite", Function::kIsFinite, 1, 1},
+    FunctionRow{"codes", Function::kCodes, 1, 1},
     FunctionRow{"inside", Function::kInside, 1, kMany},
     FunctionRow{"shape", Function::kShape, 1, 1},
     FunctionRow{"size", Function::kSize, 2, 2},
@@ -334,6 +337,10 @@ Result<Number> Apply(Function function, std::span<const Number> arguments, Preci
       return Logarithm(x, precision);
     case Function::kTanh:
       return Transcendental(x, mpfi_tanh, zero, minus_one, one, precision);
+    case Function::kSin:
+      return Transcendental(x, mpfi_sin, zero, Nan{}, Nan{}, precision);
+    case Function::kCos:
+      return Transcendental(x, mpfi_cos, one, Nan{}, Nan{}, precision);
     case Function::kErf:
       return Transcendental(x, Erf, zero, minus_one, one, precision);
     default:

@@ -31,12 +31,15 @@ enum class Function {
   kExp,
   kLn,
   kTanh,
+  kSin,
+  kCos,
   kErf,
   kPi,  // a name, not a call
   kIf,  // from here on those that are not of numbers alone
   kChoose,
   kIsNan,
   kIsFinite,
+  kCodes,
   // Of tensors and lists:
   kInside,
   kShape,

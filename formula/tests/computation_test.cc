@@ -167,6 +167,15 @@ TEST(Compute, FindsTheElementOfARowMajorNumber) {
   EXPECT_EQ(formulas.dims(), (format::Dims{3, 2}));
 }
 
+TEST(Compute, GivesTheCodesOfATextsBytes) {
+  Formulas formulas("c = codes(\"a ,Z\")\nshape(y) = [length(c)]\ny[i] = c[i]");
+  const format::Tensor x = Ints({1}, {1});
+  EXPECT_THAT(formulas.Run({&x}), ElementsAre(97, 32, 44, 90)) << formulas.error();
+  Formulas of_number("y = codes(1)[0]");
+  of_number.Run({&x});
+  EXPECT_THAT(of_number.error(), HasSubstr("found a number, expected a text"));
+}
+
 // A function of one name with the same arguments is computed once, but not where it reads the
 // element that broadcasts to that of the result.
 TEST(Compute, RemembersNoElementOfAnother) {

@@ -133,6 +133,12 @@ TEST(Apply, KnowsTheRationalValues) {
   EXPECT_EQ(Of(Function::kSqrt, {Q(9, 4)}), "3/2");
   EXPECT_EQ(Of(Function::kSqrt, {Q(-1)}), "nan");
   EXPECT_EQ(Of(Function::kTanh, {Infinity{-1}}), "-1");
+  EXPECT_EQ(Of(Function::kSin, {Q(0)}), "0");
+  EXPECT_EQ(Of(Function::kCos, {Q(0)}), "1");
+  EXPECT_EQ(Of(Function::kSin, {Infinity{1}}), "nan");
+  EXPECT_EQ(Of(Function::kCos, {Infinity{-1}}), "nan");
+  EXPECT_THAT(Of(Function::kSin, {Q(1)}), HasSubstr("0.8414709848078965"));  // A&S table 4.6
+  EXPECT_THAT(Of(Function::kCos, {Q(1)}), HasSubstr("0.5403023058681397"));
   EXPECT_EQ(Of(Function::kErf, {Q(0)}), "0");
   EXPECT_THAT(Of(Function::kErf, {Q(1)}), HasSubstr("0.8427007929497148"));  // A&S table 7.1
   EXPECT_EQ(Of(Function::kExponent, {Q(3, 16)}), "-3");

@@ -38,20 +38,7 @@ class Reader {
     NpyHeader header;
     if (!Take('{')) return Bad("expected a dictionary");
     while (!Take('}')) {
-      const std::string_view key = Quoted();
-      bool* const seen = key == "descr" ? &descr_ : key == "shape" ? &shape_ : &order_;
-      if (key.empty() || (seen == &order_ && key != "fortran_order"))
-        return Bad("found '" + std::string(key.empty() ? rest_ : key).substr(0, 40) +
-                   "', expected one of the keys descr, fortran_order and shape");
-      if (std::exchange(*seen, true)) return Bad("found '" + std::string(key) + "' twice");
-      if (!Take(':')) return Bad("expected a colon after '" + std::string(key) + "'");
-      if (seen == &descr_) {
-        QTX_ASSIGN_OR_RETURN(header.elem_type, Descriptor());
-      } else if (seen == &shape_) {
-        QTX_ASSIGN_OR_RETURN(header.dims, Shape());
-      } else {
-        QTX_ASSIGN_OR_RETURN(header.fortran, Order());
-      }
+      QTX_RETURN_IF_ERROR(Entry(header));
       if (!Take(',') && !rest_.starts_with('}')) return Bad("expected a comma");
     }
     if (!descr_ || !order_ || !shape_)
@@ -62,6 +49,23 @@ class Reader {
   }
 
  private:
+  Result<void> Entry(NpyHeader& header) {
+    const std::string_view key = Quoted();
+    bool* const seen = key == "descr" ? &descr_ : key == "shape" ? &shape_ : &order_;
+    if (key.empty() || (seen == &order_ && key != "fortran_order"))
+      return Bad("found '" + std::string(key.empty() ? rest_ : key).substr(0, 40) +
+                 "', expected one of the keys descr, fortran_order and shape");
+    if (std::exchange(*seen, true)) return Bad("found '" + std::string(key) + "' twice");
+    if (!Take(':')) return Bad("expected a colon after '" + std::string(key) + "'");
+    if (seen == &descr_) {
+      QTX_ASSIGN_OR_RETURN(header.elem_type, Descriptor());
+    } else if (seen == &shape_) {
+      QTX_ASSIGN_OR_RETURN(header.dims, Shape());
+    } else {
+      QTX_ASSIGN_OR_RETURN(header.fortran, Order());
+    }
+    return {};
+  }
   void SkipBlanks() { rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size())); }
   bool Take(char c) {
     SkipBlanks();

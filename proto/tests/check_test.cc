@@ -510,7 +510,7 @@ const Broken kBroken[] = {
     {"graph.C6", "node[0] '': attribute 'axis'",
      [](Parts p) { p.model.graph.nodes[0].attributes = {Attribute::Int("axis", 0)}; }},
     {"graph.C7", "node[1] '': input[0]",
-     [](Parts p) { p.model.graph.nodes.push_back(MakeNode("Sin", {"x"}, "s")); }},
+     [](Parts p) { p.model.graph.nodes.push_back(MakeNode("Sinh", {"x"}, "s")); }},
     {"graph.C7", "node[0] '': output[0]",  // of a stock model: the section would allow it
      [](Parts p) {
        p.model.opset_imports = {{"", 17}};
@@ -521,15 +521,16 @@ const Broken kBroken[] = {
      }},
     {"graph.C9", "node[1] '': input[1] 'b'",
      [](Parts p) {
-       p.model.graph.inputs.push_back(Plain("a", kInt64, {2, 3}));
-       p.model.graph.inputs.push_back(Plain("b", kInt64, {2}));
-       p.model.graph.nodes.push_back(MakeNode("Mod", {"a", "b"}, "m"));
+       p.model.opset_imports.front().version = 20;
+       p.model.graph.inputs.push_back(Plain("a", ElementType::kString, {2, 3}));
+       p.model.graph.inputs.push_back(Plain("b", ElementType::kString, {2}));
+       p.model.graph.nodes.push_back(MakeNode("StringConcat", {"a", "b"}, "m"));
      }},
     {"graph.C9", "node[1] '': output[0] 's'",
      [](Parts p) {
        p.model.graph.inputs.push_back(Plain("a", kFloat, {2, 3}));
        p.model.graph.values.push_back(Plain("s", kFloat, {3, 2}));
-       p.model.graph.nodes.push_back(MakeNode("Sin", {"a"}, "s"));
+       p.model.graph.nodes.push_back(MakeNode("Sinh", {"a"}, "s"));
      }},
     {"graph.C10", "node[1] '': then_branch: graph.node[0] ''",
      [](Parts p) { AddChoice(p.model, Constantly("x", kFloat), Constantly("e", kFloat)); }},

@@ -56,6 +56,13 @@ Result<Tensor> Quantized(const Arithmetic& arithmetic, const Tensor& real, const
   return ConvertAll(call, operand);
 }
 
+// The clause that an output of another shape than the declared one breaks; empty of control flow.
+std::string_view ShapeClause(const Step& step) {
+  if (step.op == nullptr) return {};
+  const format::OpSchema* schema = format::FindSchema(step.op->domain, step.op->op_type);
+  return schema == nullptr ? std::string_view() : schema->shape_clause;
+}
+
 // A given input as a tensor of the declared type: itself, FLOAT quantized, or stored integers that
 // get the declared parameters.
 Result<Tensor> AcceptInput(const Arithmetic& arithmetic, const Tensor& given,
@@ -226,7 +233,9 @@ Result<void> Interpreter::State::Execute(std::size_t at) {
     if (declared != nullptr && declared->type) {
       auto shape = CheckShape(declared->type->shape, results[i].dims);
       if (!shape.has_value()) {
-        return At("output[" + std::to_string(i) + "] '" + name + "'", std::move(shape).error());
+        Error error = std::move(shape).error();
+        error.clause = ShapeClause(step);
+        return At("output[" + std::to_string(i) + "] '" + name + "'", std::move(error));
       }
     }
     if (observer) observer(name, results[i]);

@@ -132,6 +132,14 @@ Interval Tanh(Interval x) {
   mpfi_tanh(x.value_, x.value_);
   return x;
 }
+Interval Sin(Interval x) {
+  mpfi_sin(x.value_, x.value_);
+  return x;
+}
+Interval Cos(Interval x) {
+  mpfi_cos(x.value_, x.value_);
+  return x;
+}
 Interval Erf(Interval x) {  // increasing, and correctly rounded by MPFR on either side
   mpfr_erf(&x.value_->left, &x.value_->left, MPFR_RNDD);
   mpfr_erf(&x.value_->right, &x.value_->right, MPFR_RNDU);

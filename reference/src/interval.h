@@ -49,6 +49,8 @@ class Interval {
   friend Interval Sqrt(Interval x);                   // REQUIRES: x >= 0
   friend Interval Root(Interval x, unsigned degree);  // REQUIRES: x >= 0, degree > 0
   friend Interval Tanh(Interval x);
+  friend Interval Sin(Interval x);
+  friend Interval Cos(Interval x);
   friend Interval Erf(Interval x);
   friend Interval Erfc(Interval x);
   friend Interval Pi(int bits);
@@ -67,6 +69,8 @@ Interval Log1p(Interval x);
 Interval Sqrt(Interval x);
 Interval Root(Interval x, unsigned degree);
 Interval Tanh(Interval x);
+Interval Sin(Interval x);
+Interval Cos(Interval x);
 Interval Erf(Interval x);
 Interval Erfc(Interval x);
 Interval Pi(int bits);

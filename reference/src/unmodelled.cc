@@ -36,11 +36,6 @@ bool IsReal(const ValueType& type) {
          type.elem_type == ElementType::kBfloat16 || type.quantization != nullptr;
 }
 
-bool IsOrigin(const TypedNode& typed, std::string_view op_type) {
-  const auto& origin = typed.node.origin;
-  return origin && origin->framework == "tflite" && origin->op_type == op_type;
-}
-
 bool SameType(const ValueType& a, const ValueType& b) {
   if (a.quantization == nullptr || b.quantization == nullptr) {
     return a.quantization == b.quantization;
@@ -58,16 +53,28 @@ bool Moves(const TypedNode& typed) {
 
 bool AllFloat(const TypedNode& typed) { return typed.y.quantization == nullptr && Moves(typed); }
 
+// Comparisons of quantized types rescale what they compare.
+bool Compares(const TypedNode& typed) {
+  return std::ranges::none_of(typed.inputs, [](const std::optional<ValueType>& x) {
+    return x && x->quantization != nullptr;
+  });
+}
+
 template <bool kMultiplies>
 bool Combines(const TypedNode& typed) {
   return typed.Has(1) && HasBinaryKernel(typed.arithmetic, kMultiplies,
                                          {*typed.inputs[0], *typed.inputs[1], typed.y});
 }
 
+// tflite_float64.S3.
+bool IsMean(const TypedNode& typed) {
+  return HasMeanKernel(typed.arithmetic, typed.node, *typed.inputs[0], typed.y);
+}
+
 // The kernel divides by what a window holds; with padding that counts there is none.
 bool Averages(const TypedNode& typed) {
   if (typed.node.op_type == "GlobalAveragePool") {
-    return HasAverageKernel(typed.arithmetic, *typed.inputs[0], typed.y);
+    return IsMean(typed) || HasAverageKernel(typed.arithmetic, *typed.inputs[0], typed.y);
   }
   const auto pads = typed.attributes().Ints("pads");
   const std::string padding = typed.attributes().String("auto_pad");
@@ -77,15 +84,23 @@ bool Averages(const TypedNode& typed) {
          HasAverageKernel(typed.arithmetic, *typed.inputs[0], typed.y);
 }
 
-bool Shares(const TypedNode& typed) { return HasSoftmaxKernel(*typed.inputs[0], typed.y); }
+bool IsWord(const TypedNode& typed) {
+  return HasWordKernel(typed.arithmetic, *typed.inputs[0], typed.y);
+}
+
+bool Shares(const TypedNode& typed) {
+  return IsWord(typed) || HasSoftmaxKernel(*typed.inputs[0], typed.y);
+}
 
 template <bool kWide>
 bool LooksUp(const TypedNode& typed) {
   return typed.HasTables() && HasUnaryKernel(*typed.inputs[0], typed.y, kWide);
 }
 
+bool Squashes(const TypedNode& typed) { return IsWord(typed) || LooksUp<false>(typed); }
+
 bool IsRsqrt(const TypedNode& typed) {
-  return IsOrigin(typed, "RSQRT") && LooksUp<false>(typed) &&
+  return StandsFor(typed.node, "RSQRT") && LooksUp<false>(typed) &&
          typed.y.elem_type == ElementType::kInt8Q;
 }
 
@@ -120,7 +135,7 @@ bool IsLstm(const TypedNode& typed) {
     return typed.Has(i) && typed.inputs[i]->elem_type == type;
   };
   return typed.HasTables() &&
-         (IsOrigin(typed, "LSTM") || IsOrigin(typed, "UNIDIRECTIONAL_SEQUENCE_LSTM")) &&
+         (StandsFor(typed.node, "LSTM") || StandsFor(typed.node, "UNIDIRECTIONAL_SEQUENCE_LSTM")) &&
          is(0, ElementType::kInt8Q) && is(1, ElementType::kInt8Q) && is(2, ElementType::kInt8Q) &&
          is(5, ElementType::kInt8Q) && is(6, ElementType::kInt16Q);
 }
@@ -145,7 +160,7 @@ bool ChangesType(const TypedNode& typed) {
 
 bool Clips(const TypedNode& typed) {
   const TypedNode x{typed.node, typed.arithmetic, {typed.inputs[0]}, typed.y};
-  return Moves(x) || (IsOrigin(typed, "RELU6") && Activates(x));
+  return Moves(x) || (StandsFor(typed.node, "RELU6") && Activates(x));
 }
 
 bool IsNearest(const TypedNode& typed) {
@@ -162,32 +177,55 @@ struct Row {
 constexpr std::array kRows = {
     Row{"Abs", AllFloat},
     Row{"Add", Combines<false>},
+    Row{"And", Moves},
     Row{"AveragePool", Averages},
     Row{"Cast", ChangesType},
+    Row{"Ceil", AllFloat},
+    Row{"CastLike", ChangesType},
     Row{"Clip", Clips},
     Row{"Concat", Moves},
     Row{"Conv", Multiplies},
     Row{"ConvTranspose", Multiplies},
+    Row{"Dropout", Moves},
+    Row{"Equal", Compares},
+    Row{"Floor", AllFloat},
+    Row{"EyeLike", AllFloat},
     Row{"Gemm", Multiplies},
     Row{"GlobalAveragePool", Averages},
+    Row{"Greater", Compares},
+    Row{"GreaterOrEqual", Compares},
+    Row{"IsInf", Compares},
+    Row{"IsNaN", Compares},
     Row{"LSTM", IsLstm},
     Row{"LeakyRelu", LooksUp<true>},
+    Row{"Less", Compares},
+    Row{"LessOrEqual", Compares},
     Row{"LogSoftmax", AllFloat},
     Row{"MatMul", Multiplies},
     Row{"Max", Moves},
     Row{"Min", Moves},
+    Row{"Mod", AllFloat},
     Row{"Mul", Combines<true>},
     Row{"Neg", AllFloat},
+    Row{"Not", Moves},
+    Row{"OneHot", Moves},
+    Row{"Or", Moves},
     Row{"Pad", Moves},
     Row{"Pow", IsRsqrt},
+    Row{"Range", AllFloat},
+    Row{"ReduceMean", IsMean},
     Row{"Relu", Activates},
     Row{"Resize", IsNearest},
+    Row{"Round", AllFloat},
     Row{"ScatterND", Moves},
-    Row{"Sigmoid", LooksUp<false>},
+    Row{"Sigmoid", Squashes},
+    Row{"Sign", AllFloat},
     Row{"Softmax", Shares},
     Row{"Sub", Combines<false>},
-    Row{"Tanh", LooksUp<false>},
+    Row{"Tanh", Squashes},
+    Row{"Trilu", Moves},
     Row{"Where", Moves},
+    Row{"Xor", Moves},
 };
 
 // Operators that take parameters as inputs are none of TFLite's: their clauses say what they are.
@@ -196,9 +234,15 @@ bool TakesParameters(const format::Node& node) {
          node.op_type.ends_with("Integer");
 }
 
+// The result is real, or compares what is.
+bool HasReals(const TypedNode& typed) {
+  if (typed.y.elem_type != ElementType::kBool) return IsReal(typed.y);
+  return std::ranges::any_of(typed.inputs, [](const auto& x) { return x && IsReal(*x); });
+}
+
 bool IsStated(const TypedNode& typed) {
   const format::Node& node = typed.node;
-  if (typed.arithmetic.domain != Domain::kStored || !IsReal(typed.y) || TakesParameters(node)) {
+  if (typed.arithmetic.domain != Domain::kStored || !HasReals(typed) || TakesParameters(node)) {
     return true;
   }
   if (!typed.Has(0)) return node.inputs.empty();  // Constant

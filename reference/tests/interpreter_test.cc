@@ -224,7 +224,7 @@ TEST(Interpreter, HoldsResultsToTheirDeclaredShape) {
   model.graph.outputs = {Info("h", ElementType::kInt8Q, {3}, Q({1.0F}))};
   model.graph.values.clear();
   EXPECT_EQ(RunError(model, {Int8({2}, {1, 2}, Q({1.0F}))}),
-            "graph.node[0] 'r': output[0] 'h': found shape [2], declared [3]");
+            "graph.node[0] 'r': output[0] 'h': found shape [2], declared [3] [relu.C2]");
 }
 
 TEST(Interpreter, TreatsAnAnnotatedFloatAsAFloat) {

@@ -1,4 +1,4 @@
-// tflite.S12: 16-bit activations.
+// tflite.S12 and tflite_float64.S5: 16-bit activations.
 #include "tflite_textbook.h"
 
 namespace qtx::reference::testing {
@@ -165,6 +165,21 @@ TEST(TfliteWide, HasNoKernelForOffsets) {
   OpRun exact = op;
   exact.arithmetic = "exact";
   EXPECT_EQ(Integers(op), Integers(exact));
+}
+
+// tflite_float64.S5: 70,000 exponentials near 2^15 - 1 leave 31 bits behind.  One value is ln 100
+// steps of 0.001 above the others: 2^15 * 100 / 70,099 = 46.7, 2^15 / 70,099 = 0.47.
+TEST(TfliteWide, SoftmaxOfALongRowIsExact) {
+  Values steps(70'000, 100);
+  steps[1] += 4605;
+  const Tensor x = Stored(ElementType::kInt16Q, {1, 70'000}, steps, Q({0.001F}));
+  Values expected(70'000, 0);
+  expected[1] = 47;
+  for (const char* arithmetic : {"tflite-float64", "tflite-half-up"}) {
+    EXPECT_EQ(
+        Integers({"Softmax", {}, {&x}, Type(ElementType::kInt16Q, Q({0x1p-15F})), arithmetic}),
+        expected);
+  }
 }
 
 }  // namespace

@@ -47,6 +47,30 @@ std::vector<std::string> Says(const format::Model& model, const std::string& ari
 
 const OutputType kInt8 = Int8Type(Q({0.5F}));
 
+// TFLite's comparisons of quantized values rescale both in integers, which no clause states.
+TEST(Unmodelled, NamesComparisonsOfQuantizedValues) {
+  const OutputType flag{ElementType::kBool, std::nullopt};
+  EXPECT_THAT(Says(OneNode("Less", FloatType(), FloatType(), flag)), IsEmpty());
+  EXPECT_THAT(Says(OneNode("And", flag, flag, flag)), IsEmpty());
+  EXPECT_THAT(Says(OneNode("Less", kInt8, kInt8, flag)),
+              ElementsAre("graph.node[0] 'n': 'tflite' states no Less of INT8Q, INT8Q to BOOL: "
+                          "computed as in exact [tflite.S11]"));
+}
+
+// tflite_float64.S3 and .S4 state what tflite does not.
+TEST(Unmodelled, KnowsTheKernelsOfLiteRt) {
+  const auto words = [](float scale) { return OutputType{ElementType::kInt16Q, Q({scale})}; };
+  const OutputType coarse = Int8Type(Q({0.75F}));
+  for (const char* arithmetic : {"tflite-float64", "tflite-half-up"}) {
+    EXPECT_THAT(Says(OneNode("GlobalAveragePool", kInt8, kInt8, coarse), arithmetic), IsEmpty());
+    EXPECT_THAT(Says(OneNode("Softmax", words(0.001F), kInt8, words(0x1p-15F)), arithmetic),
+                IsEmpty());
+    EXPECT_EQ(Says(OneNode("Tanh", words(0.001F), kInt8, words(0x1p-14F)), arithmetic).size(), 1U);
+  }
+  EXPECT_EQ(Says(OneNode("GlobalAveragePool", kInt8, kInt8, coarse), "tflite-double").size(), 1U);
+  EXPECT_EQ(Says(OneNode("Softmax", words(0.001F), kInt8, words(0x1p-15F))).size(), 1U);
+}
+
 // One scale of all weights is tflite.S14; a scale for each output is another kernel.
 TEST(Unmodelled, NamesAHybridKernelThatNoClauseStates) {
   format::Model model = OneNode("Gemm", FloatType(), kInt8, FloatType());

@@ -122,6 +122,6 @@ class Netron(unittest.TestCase):
 
 if __name__ == "__main__":
     if netron is None or chromium.find() is None:
-        print("skipped: netron_test.py needs netron and onnx (backends/onnxruntime/install) and Chromium")
+        print("skipped: netron_test.py needs netron and onnx (backends/install onnxruntime) and Chromium")
         sys.exit(77)
     unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)

@@ -88,6 +88,7 @@ struct RunOptions : Reporting {
   std::vector<std::string> inputs;  // NAME=FILE, or FILE for a single input
   std::string output_dir = ".";
   std::string arithmetic = "exact";
+  std::string profile;                        // arithmetics of the nodes; reference only
   std::vector<std::string> node_arithmetics;  // NODE=NAME
   std::string backend = "reference";
   double timeout_seconds = 60;  // of a request
@@ -139,6 +140,7 @@ struct ValidateOptions : Reporting {
   std::string suite;                  // empty: the suite QTX comes with
   std::vector<std::string> filters;   // empty: every case
   std::string level;
+  std::string profile;  // empty: every arithmetic of a case
   std::string arithmetic;
   std::string shard;  // "I/N"; empty: what Bazel's or GoogleTest's environment says
   int jobs = 0;       // 0: as many as cores
@@ -167,6 +169,14 @@ struct MergeOptions : Reporting {
   std::string junit, html;
 };
 int ReportMerge(const MergeOptions& options);
+
+struct ScoreboardOptions {
+  bool quiet = false;
+  std::vector<std::string> reports;  // of `validate --json`
+  std::string output;                // a folder
+  std::string deviations;            // a folder; empty: none
+};
+int Scoreboard(const ScoreboardOptions& options);
 
 struct IdentifyOptions : Reporting {
   std::string backend;
@@ -268,7 +278,7 @@ struct SpecCoverageOptions : Reporting {
 int SpecCoverage(const SpecCoverageOptions& options);
 
 struct SpecNewOptions {
-  std::string kind;  // "proposal", "overlay", "op" or "case"
+  std::string kind;  // "proposal", "overlay", "op", "case" or "backend"
   std::string name;
   std::string folder;  // of the spec
   std::string suite;   // the folder of cases; empty: the one beside the spec

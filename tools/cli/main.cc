@@ -8,7 +8,10 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <map>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -217,6 +220,9 @@ void AddRun(CLI::App& app, RunOptions& options) {
       ->capture_default_str();
   command->add_option("--arithmetic", options.arithmetic, "Named arithmetic")
       ->capture_default_str();
+  command->add_option("--profile", options.profile,
+                      "Deployment profile: the arithmetic that a system gives each node (reference "
+                      "only), such as litert-xnnpack; spec/profiles.md lists them");
   command->add_option("--node-arithmetic", options.node_arithmetics,
                       "NODE=NAME: another arithmetic for one node (reference only; repeatable)");
   command->add_option("--backend", options.backend, "Built-in name or 'cmd:PROGRAM ARGS'")
@@ -293,6 +299,8 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
                       "Glob on case ids, * any characters and ? one; repeated: any of them");
   command->add_option("--level", options.level, "Only cases of this level");
   command->add_option("--arithmetic", options.arithmetic, "Only this arithmetic");
+  command->add_option("--profile", options.profile,
+                      "Each operator only in the arithmetic that this deployment profile gives it");
   command->add_option("--shard", options.shard, "I/N: the I-th of N parts (1-based)");
   command->add_option("--jobs", options.jobs, "Parallel jobs (default: cores)")
       ->check(CLI::Range(1, 256));
@@ -382,6 +390,19 @@ void AddReport(CLI::App& app, MergeOptions& options) {
   AddReporting(merge, "merged report", options);
   merge->add_option("--junit", options.junit, "Merged report as JUnit XML to this file");
   merge->add_option("--html", options.html, "Merged report as one offline HTML page to this file");
+}
+
+void AddScoreboard(CLI::App& app, ScoreboardOptions& options) {
+  auto* command = app.add_subcommand("scoreboard",
+                                     "Write what systems compute, operator by operator, as a site");
+  command->add_option("reports", options.reports, "JSON reports of `qtx validate`, or .json.gz")
+      ->required();
+  command->add_option("-o,--output", options.output, "Folder of the site, written as a whole")
+      ->required();
+  command->add_option(
+      "--deviations", options.deviations,
+      "Folder of what people found of the failures: NAME.md, and NAME.py beside it");
+  AddQuiet(command, options.quiet);
 }
 
 void AddIdentify(CLI::App& app, IdentifyOptions& options) {
@@ -568,10 +589,11 @@ void AddSpecCoverage(CLI::App& spec, SpecCoverageOptions& options) {
 }
 
 void AddSpecNew(CLI::App& spec, SpecNewOptions& options) {
-  auto* command = spec.add_subcommand("new", "Begin a proposal, an overlay, an operator or a case");
+  auto* command =
+      spec.add_subcommand("new", "Begin a proposal, an overlay, an operator, a case or a backend");
   command->add_option("kind", options.kind, "What to begin")
       ->required()
-      ->check(CLI::IsMember({"proposal", "overlay", "op", "case"}));
+      ->check(CLI::IsMember({"proposal", "overlay", "op", "case", "backend"}));
   command->add_option("name", options.name, "A slug, an op_type, or STEM/what_it_shows")
       ->required();
   command->add_option("--folder", options.folder, "The spec (default: this program's own)");
@@ -647,10 +669,126 @@ int OnFile(const std::string& file, int (*command)(const std::type_identity_t<Op
 
 // In the parser's words, but for --json, which took no file once.
 std::string WhatIsWrong(const CLI::Error& error) {
-  const std::string says = error.what();
+  std::string says = error.what();
   if (says.starts_with("--json:") && says.ends_with(" missing"))
     return "--json: found no file, expected one, or --json - for stdout";
   return says;
+}
+
+// The options of all commands.
+struct Commands {
+  CheckOptions check;
+  InspectOptions inspect;
+  ConvertOptions convert, lower, lift;
+  DiffOptions diff;
+  RunOptions run;
+  CalibrateOptions calibrate;
+  QuantizeOptions quantize;
+  ValidateOptions validate;
+  ServeOptions serve;
+  MergeOptions merge;
+  ScoreboardOptions scoreboard;
+  PowerOptions power;
+  IdentifyOptions identify;
+  ShrinkOptions shrink;
+  FuzzOptions fuzz;
+  BenchOptions bench;
+  ReviewOptions review;
+  SchemaOptions schema;
+  SpecRunOptions spec_run;
+  SpecHtmlOptions spec_html;
+  SpecCoverageOptions spec_coverage;
+  SpecNewOptions spec_new;
+  std::string shell;  // of `completion`
+};
+
+void Add(CLI::App& app, Commands& commands) {
+  AddCheck(app, commands.check);
+  AddInspect(app, commands.inspect);
+  AddConversions(app, commands.convert, commands.lower, commands.lift);
+  AddDiff(app, commands.diff);
+  AddRun(app, commands.run);
+  AddCalibrate(app, commands.calibrate);
+  AddQuantize(app, commands.quantize);
+  AddValidate(app, commands.validate);
+  AddServe(app, commands.serve);
+  AddReport(app, commands.merge);
+  AddScoreboard(app, commands.scoreboard);
+  AddIdentify(app, commands.identify);
+  AddPower(app, commands.power);
+  AddShrink(app, commands.shrink);
+  AddFuzz(app, commands.fuzz);
+  AddBench(app, commands.bench);
+  AddReview(app, commands.review);
+  AddSchema(app, commands.schema);
+  CLI::App* spec = AddSpec(app);
+  AddSpecRun(*spec, commands.spec_run);
+  AddSpecHtml(*spec, commands.spec_html);
+  AddSpecCoverage(*spec, commands.spec_coverage);
+  AddSpecNew(*spec, commands.spec_new);
+  AddHelp(app, commands.shell);
+}
+
+int PrintDocument(const std::string& text) {
+  format::PrintText(stdout, text);
+  return kDone;
+}
+
+int RunValidate(const ValidateOptions& options) {
+  return OnFile(options.suite.empty() ? SuiteFolder() : options.suite,
+                options.coverage ? ValidateCoverage : Validate, options);
+}
+
+// Runs the command that was parsed.
+int RunCommand(const CLI::App& app, const Commands& c) {
+  const std::map<std::string, std::function<int()>> runs = {
+      {"manual", [&] { return PrintDocument(ManualPage(app, QTX_VERSION)); }},
+      {"completion", [&] { return PrintDocument(*Completion(app, c.shell)); }},
+      {"check", [&] { return Check(c.check); }},
+      {"inspect", [&] { return OnFile(c.inspect.file, Inspect, c.inspect); }},
+      {"convert", [&] { return Convert(c.convert); }},
+      {"lower", [&] { return Convert(c.lower); }},
+      {"lift", [&] { return Convert(c.lift); }},
+      {"diff", [&] { return OnFile(c.diff.a + " and " + c.diff.b, Diff, c.diff); }},
+      {"run", [&] { return OnFile(c.run.model, Run, c.run); }},
+      {"calibrate", [&] { return OnFile(c.calibrate.inputs[0], Calibrate, c.calibrate); }},
+      {"quantize", [&] { return OnFile(c.quantize.model, Quantize, c.quantize); }},
+      {"validate", [&] { return RunValidate(c.validate); }},
+      {"serve", [&] { return Serve(c.serve); }},
+      {"report merge", [&] { return ReportMerge(c.merge); }},
+      {"scoreboard", [&] { return Scoreboard(c.scoreboard); }},
+      {"identify", [&] { return Identify(c.identify); }},
+      {"power", [&] { return Power(c.power); }},
+      {"shrink", [&] { return Shrink(c.shrink); }},
+      {"fuzz", [&] { return Fuzz(c.fuzz); }},
+      {"bench", [&] { return Bench(c.bench); }},
+      {"review", [&] { return Review(c.review); }},
+      {"schema", [&] { return Schema(c.schema); }},
+      {"spec run", [&] { return SpecRun(c.spec_run); }},
+      {"spec html", [&] { return SpecHtml(c.spec_html); }},
+      {"spec coverage", [&] { return SpecCoverage(c.spec_coverage); }},
+      {"spec new", [&] { return SpecNew(c.spec_new); }},
+  };
+  std::string name;
+  for (const CLI::App* command = &app; !command->get_subcommands().empty();) {
+    command = command->get_subcommands().front();
+    name += (name.empty() ? "" : " ") + command->get_name();
+  }
+  return runs.at(name)();
+}
+
+// The status of what needs no parser: an unknown command, and `help`, whose words the parser would
+// take for a second command.
+std::optional<int> BeforeParsing(const CLI::App& app, std::span<char* const> words) {
+  const bool asks_help = !words.empty() && words[0] == std::string_view("help");
+  if (asks_help) words = words.subspan(1);
+  if (asks_help && words.size() == 1 && words[0] == std::string_view("--help")) words = {};
+  if (const auto unknown = UnknownCommand(app, words, asks_help)) {
+    format::Print(stderr, "qtx: {} (see qtx --help)\n", *unknown);
+    return kUsage;
+  }
+  if (!asks_help) return std::nullopt;
+  return PrintDocument(HelpOf(app, words));
 }
 
 int Main(int argc, char** argv) {
@@ -664,103 +802,16 @@ int Main(int argc, char** argv) {
     for (const CLI::App* command : program->get_subcommands()) name += " " + command->get_name();
     return format::Format("{}: {} (see {} --help)\n", name, WhatIsWrong(error), name).text();
   });
-  CheckOptions check;
-  InspectOptions inspect;
-  ConvertOptions convert, lower, lift;
-  DiffOptions diff;
-  RunOptions run;
-  CalibrateOptions calibrate;
-  QuantizeOptions quantize;
-  ValidateOptions validate;
-  ServeOptions serve;
-  MergeOptions merge;
-  PowerOptions power;
-  IdentifyOptions identify;
-  ShrinkOptions shrink;
-  FuzzOptions fuzz;
-  BenchOptions bench;
-  ReviewOptions review;
-  SchemaOptions schema;
-  SpecRunOptions spec_run;
-  SpecHtmlOptions spec_html;
-  SpecCoverageOptions spec_coverage;
-  SpecNewOptions spec_new;
-  AddCheck(app, check);
-  AddInspect(app, inspect);
-  AddConversions(app, convert, lower, lift);
-  AddDiff(app, diff);
-  AddRun(app, run);
-  AddCalibrate(app, calibrate);
-  AddQuantize(app, quantize);
-  AddValidate(app, validate);
-  AddServe(app, serve);
-  AddReport(app, merge);
-  AddIdentify(app, identify);
-  AddPower(app, power);
-  AddShrink(app, shrink);
-  AddFuzz(app, fuzz);
-  AddBench(app, bench);
-  AddReview(app, review);
-  AddSchema(app, schema);
-  CLI::App* spec = AddSpec(app);
-  AddSpecRun(*spec, spec_run);
-  AddSpecHtml(*spec, spec_html);
-  AddSpecCoverage(*spec, spec_coverage);
-  AddSpecNew(*spec, spec_new);
-  std::string shell;
-  AddHelp(app, shell);
-  std::span<char* const> words(argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0)));
-  const bool asks_help = !words.empty() && words[0] == std::string_view("help");
-  if (asks_help) words = words.subspan(1);
-  if (asks_help && words.size() == 1 && words[0] == std::string_view("--help")) words = {};
-  if (const auto unknown = UnknownCommand(app, words, asks_help)) {
-    format::Print(stderr, "qtx: {} (see qtx --help)\n", *unknown);
-    return kUsage;
-  }
-  // The parser would take the words for a second command.
-  if (asks_help) {
-    format::PrintText(stdout, HelpOf(app, words));
-    return kDone;
-  }
+  Commands commands;
+  Add(app, commands);
+  const std::span<char* const> words(argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0)));
+  if (const auto status = BeforeParsing(app, words)) return *status;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kUsage;
   }
-  if (app.got_subcommand("manual")) {
-    format::PrintText(stdout, ManualPage(app, QTX_VERSION));
-    return kDone;
-  }
-  if (app.got_subcommand("completion")) {
-    format::PrintText(stdout, *Completion(app, shell));
-    return kDone;
-  }
-  if (app.got_subcommand("check")) return Check(check);
-  if (app.got_subcommand("inspect")) return OnFile(inspect.file, Inspect, inspect);
-  if (app.got_subcommand("convert")) return Convert(convert);
-  if (app.got_subcommand("lower")) return Convert(lower);
-  if (app.got_subcommand("lift")) return Convert(lift);
-  if (app.got_subcommand("diff")) return OnFile(diff.a + " and " + diff.b, Diff, diff);
-  if (app.got_subcommand("run")) return OnFile(run.model, Run, run);
-  if (app.got_subcommand("calibrate")) return OnFile(calibrate.inputs[0], Calibrate, calibrate);
-  if (app.got_subcommand("quantize")) return OnFile(quantize.model, Quantize, quantize);
-  if (app.got_subcommand("validate")) {
-    return OnFile(validate.suite.empty() ? SuiteFolder() : validate.suite,
-                  validate.coverage ? ValidateCoverage : Validate, validate);
-  }
-  if (app.got_subcommand("serve")) return Serve(serve);
-  if (app.got_subcommand("report")) return ReportMerge(merge);
-  if (app.got_subcommand("identify")) return Identify(identify);
-  if (app.got_subcommand("power")) return Power(power);
-  if (app.got_subcommand("shrink")) return Shrink(shrink);
-  if (app.got_subcommand("fuzz")) return Fuzz(fuzz);
-  if (app.got_subcommand("bench")) return Bench(bench);
-  if (app.got_subcommand("review")) return Review(review);
-  if (app.got_subcommand("schema")) return Schema(schema);
-  if (spec->got_subcommand("html")) return SpecHtml(spec_html);
-  if (spec->got_subcommand("coverage")) return SpecCoverage(spec_coverage);
-  if (spec->got_subcommand("new")) return SpecNew(spec_new);
-  return SpecRun(spec_run);
+  return RunCommand(app, commands);
 }
 
 }  // namespace

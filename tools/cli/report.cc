@@ -62,7 +62,7 @@ int ReportMerge(const MergeOptions& options) {
   for (const std::string& path : options.reports) reports.push_back({"the report", path});
   const auto kept = CheckDistinct({{"--junit", options.junit}, {"--html", options.html}}, reports);
   if (!kept.has_value()) return Fail(kept.error());
-  auto first = format::ReadFile(options.reports.front(), conformance::kMaxReportBytes);
+  auto first = ReadReportText(options.reports.front());
   if (!first.has_value()) return Fail(first.error());
   if (IsFuzzResult(*first)) return ReportFuzz(options, *std::move(first));
   auto parts = ReadParts(options.reports, *first);

@@ -1,6 +1,7 @@
 #include "report_files.h"
 
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "commands.h"
@@ -79,13 +82,51 @@ bool IsOtherThanJson(const std::string& path) {
   return first != std::char_traits<char>::eof() && first != '{';
 }
 
+constexpr std::string_view kGzip = "\x1f\x8b";  // how such a file begins: RFC 1952, 2.3.1
+
+// The text of a gzip file of one member.
+Result<std::string> Gunzip(std::string_view compressed, const std::string& path) {
+  constexpr int kGzipAlone = 16 + MAX_WBITS;
+  constexpr std::size_t kStep = std::size_t{1} << 20;
+  z_stream stream{};
+  if (inflateInit2(&stream, kGzipAlone) != Z_OK) throw std::bad_alloc();
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream, inflateEnd);
+  // zlib reads `next_in` alone, but for a C without const.
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
+  stream.avail_in = static_cast<uInt>(compressed.size());
+  std::string text;
+  for (int status = Z_OK; status == Z_OK;) {
+    if (text.size() > static_cast<std::size_t>(conformance::kMaxReportBytes)) {
+      return Error{
+          ErrorCode::kTooLarge, path,
+          format::Format("expected at most {} bytes of JSON", conformance::kMaxReportBytes).text()};
+    }
+    const std::size_t size = text.size();
+    text.resize(size + kStep);
+    stream.next_out = reinterpret_cast<Bytef*>(text.data() + size);
+    stream.avail_out = static_cast<uInt>(kStep);
+    status = inflate(&stream, Z_NO_FLUSH);
+    text.resize(text.size() - stream.avail_out);
+    if (status != Z_OK && (status != Z_STREAM_END || stream.avail_in != 0)) {
+      return Error{ErrorCode::kInvalid, path,
+                   "found a damaged gzip file, expected one of one member"};
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+Result<std::string> ReadReportText(const std::string& path) {
+  QTX_ASSIGN_OR_RETURN(std::string text, format::ReadFile(path, conformance::kMaxReportBytes));
+  if (text.starts_with(kGzip)) return Gunzip(text, path);
+  return text;
+}
 
 Result<std::vector<conformance::Report>> ReadReports(const std::vector<std::string>& paths) {
   std::vector<conformance::Report> reports;
   for (const std::string& path : paths) {
-    QTX_ASSIGN_OR_RETURN(const std::string text,
-                         format::ReadFile(path, conformance::kMaxReportBytes));
+    QTX_ASSIGN_OR_RETURN(const std::string text, ReadReportText(path));
     QTX_ASSIGN_OR_RETURN(conformance::Report report, conformance::ParseReport(text, path));
     reports.push_back(std::move(report));
   }

@@ -10,6 +10,10 @@
 
 namespace qtx::cli {
 
+/// The JSON text of a report, which may be compressed by gzip. Errors: kUnreadable, kTooLarge;
+/// kInvalid for a damaged gzip file.
+Result<std::string> ReadReportText(const std::string& path);
+
 /// Reads JSON reports.  Errors: kUnreadable; kInvalid for a file that is not a report.
 Result<std::vector<conformance::Report>> ReadReports(const std::vector<std::string>& paths);
 

@@ -21,6 +21,7 @@
 #include "qtx/format/npy.h"
 #include "qtx/format/print.h"
 #include "qtx/reference/interpreter.h"
+#include "qtx/reference/profile.h"
 #include "report_files.h"
 #include "tensor_files.h"
 
@@ -36,6 +37,16 @@ struct RunOutcome {
   std::optional<reference::Counters> counters;  // of the reference, which alone has them
   std::vector<reference::Unmodelled> unmodelled;
 };
+
+// What the profile assigns; nothing without one.
+Result<reference::Assignment> AssignmentOf(const format::Model& model, const RunOptions& options) {
+  if (options.profile.empty()) return reference::Assignment{};
+  const auto profile = reference::FindProfile(options.profile);
+  if (!profile.has_value()) {
+    return Error{ErrorCode::kUsage, "--profile " + options.profile, profile.error().message};
+  }
+  return reference::Assign(**profile, model);
+}
 
 // NODE=NAME; a node's name may itself hold '=', an arithmetic's does not.
 Result<reference::Interpreter::NodeArithmetics> NodeArithmetics(const RunOptions& options) {
@@ -98,18 +109,23 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
                              fmt::join(description->arithmetics, ", "))};
   }
   if (source.is_reference) {
-    QTX_ASSIGN_OR_RETURN(const auto by_node, NodeArithmetics(options));
+    QTX_ASSIGN_OR_RETURN(auto by_node, NodeArithmetics(options));
+    QTX_ASSIGN_OR_RETURN(auto assigned, AssignmentOf(model, options));
+    by_node.merge(assigned.by_node);  // keeps what is asked for single nodes
     QTX_ASSIGN_OR_RETURN(RunOutcome outcome,
                          RunReference(model, inputs, by_node, options, progress));
     QTX_ASSIGN_OR_RETURN(outcome.unmodelled,
                          reference::FindUnmodelled(model, options.arithmetic, by_node,
                                                    FeaturesOf(options.features)));
+    std::ranges::move(assigned.unknown, std::back_inserter(outcome.unmodelled));
     outcome.backend = *description;
     return outcome;
   }
-  if (options.counters || !options.node_arithmetics.empty() || !options.features.empty()) {
+  if (options.counters || !options.node_arithmetics.empty() || !options.features.empty() ||
+      !options.profile.empty()) {
     return Error{ErrorCode::kUsage,
                  options.counters           ? "--counters"
+                 : !options.profile.empty() ? "--profile"
                  : options.features.empty() ? "--node-arithmetic"
                                             : "--feature",
                  fmt::format("backend '{}' has none, expected 'reference'", options.backend)};

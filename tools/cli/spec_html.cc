@@ -17,6 +17,7 @@
 #include "qtx/conformance/suite.h"
 #include "qtx/format/file.h"
 #include "qtx/format/print.h"
+#include "qtx/site/folder.h"
 #include "qtx/spec/chapters.h"
 #include "qtx/spec/site.h"
 #include "report_files.h"
@@ -104,13 +105,13 @@ Result<void> Collect(const SpecHtmlOptions& options, ModelCache& models, spec::S
 int Write(const SpecHtmlOptions& options, const spec::SiteInput& input) {
   const auto files = spec::MakeSite(input);
   if (!files.has_value()) return Fail(files.error());
-  if (auto written = spec::WriteSite(*files, options.output); !written.has_value())
+  if (auto written = site::Write(*files, options.output); !written.has_value())
     return Fail(written.error());
   if (options.quiet) return kDone;
   std::size_t bytes = 0;
-  for (const spec::SiteFile& file : *files) bytes += file.bytes.size();
+  for (const site::File& file : *files) bytes += file.bytes.size();
   const auto pages = std::ranges::count_if(
-      *files, [](const spec::SiteFile& file) { return file.path.ends_with(".html"); });
+      *files, [](const site::File& file) { return file.path.ends_with(".html"); });
   format::Print("{}/index.html: {} pages, {:.1f} MB\n", options.output, pages,
                 static_cast<double>(bytes) / 1e6);
   return kDone;
@@ -123,7 +124,7 @@ int SpecHtml(const SpecHtmlOptions& options) {
   for (const std::string& report : options.reports) inputs.push_back({"--report", report});
   const auto distinct = CheckDistinct({{"--output", options.output}}, inputs);
   if (!distinct.has_value()) return Fail(distinct.error());
-  const auto replaceable = spec::CheckSiteFolder(options.output);
+  const auto replaceable = site::CheckFolder(options.output);
   if (!replaceable.has_value()) return Fail(replaceable.error());
   ModelCache models;
   spec::SiteInput input;

@@ -1,4 +1,4 @@
-// qtx spec new: proposals, overlays, operators and cases from the templates of the text.
+// qtx spec new: proposals, overlays, operators, cases and backends from the templates of the text.
 
 #include <array>
 #include <ctime>
@@ -31,6 +31,7 @@ Result<spec::Created> Create(const SpecNewOptions& options) {
   if (options.kind == "proposal") return spec::NewProposal(options.name, folder, Today());
   if (options.kind == "overlay") return spec::NewOverlay(options.name, folder, Today());
   if (options.kind == "op") return spec::NewOperator(options.name, folder, suite);
+  if (options.kind == "backend") return spec::NewBackend(options.name, folder, ".");
   return spec::NewCase(options.name, folder, suite);
 }
 

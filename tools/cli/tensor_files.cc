@@ -126,6 +126,16 @@ std::vector<const ValueInfo*> RequiredInputs(const format::Model& model) {
   return required;
 }
 
+// The input that an argument names, "" for FILE alone, and the file.
+std::pair<std::string, std::string> NameAndFile(const std::string& argument,
+                                                const std::vector<const ValueInfo*>& required) {
+  std::string name;
+  for (const ValueInfo* input : required) {
+    if (argument.starts_with(input->name + "=")) name = input->name;
+  }
+  return {name, name.empty() ? argument : argument.substr(name.size() + 1)};
+}
+
 // NAME=FILE, or FILE alone when there is one input or FILE is an archive with an array for each. A
 // path may itself hold '=', a name wins.
 Result<std::map<std::string, std::string>> InputFiles(
@@ -136,14 +146,7 @@ Result<std::map<std::string, std::string>> InputFiles(
     return Error{ErrorCode::kUsage, "--input " + file, "input '" + name + "' is given twice"};
   };
   for (const std::string& argument : arguments) {
-    std::string name;
-    std::string file = argument;
-    for (const ValueInfo* input : required) {
-      if (argument.starts_with(input->name + "=")) {
-        name = input->name;
-        file = argument.substr(name.size() + 1);
-      }
-    }
+    auto [name, file] = NameAndFile(argument, required);
     if (name.empty() && file.ends_with(".npz")) {
       for (const ValueInfo* input : required) QTX_RETURN_IF_ERROR(add(input->name, file));
       continue;
@@ -158,6 +161,31 @@ Result<std::map<std::string, std::string>> InputFiles(
     QTX_RETURN_IF_ERROR(add(name, file));
   }
   return files;
+}
+
+// REQUIRES: input.type.
+Result<Tensor> ReadInput(const format::Model& model, const ValueInfo& input,
+                         const std::string& file, const std::string& arithmetic,
+                         format::Features features) {
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, ReadTensor(file, input.name));
+  TensorType type = *input.type;
+  if (type.quantization) {
+    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, type));
+  }
+  const std::string place = file + ": input '" + input.name + "'";
+  if (tensor.elem_type == format::ElementType::kDouble && type.elem_type != tensor.elem_type) {
+    auto narrow = Narrowed(tensor, type.elem_type, place);
+    if (!narrow.has_value()) return At(place, narrow.error());
+    tensor = *std::move(narrow);
+  }
+  auto typed = Typed(tensor, type);
+  if (!typed.has_value()) return At(place, typed.error());
+  if (tensor.elem_type == format::ElementType::kFloat && format::IsQuantized(type.elem_type)) {
+    typed = reference::QuantizeInput(tensor, type, arithmetic, features);
+    if (!typed.has_value()) return At(place, typed.error());
+    format::Print(stderr, "{}: reals quantized by the input's own parameters\n", place);
+  }
+  return *std::move(typed);
 }
 
 }  // namespace
@@ -176,25 +204,8 @@ Result<std::vector<Tensor>> ReadInputs(const format::Model& model,
     if (!input->type) {
       return Error{ErrorCode::kUnsupported, "model", "input '" + input->name + "' is not a tensor"};
     }
-    QTX_ASSIGN_OR_RETURN(Tensor tensor, ReadTensor(file->second, input->name));
-    TensorType type = *input->type;
-    if (type.quantization) {
-      QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, type));
-    }
-    const std::string place = file->second + ": input '" + input->name + "'";
-    if (tensor.elem_type == format::ElementType::kDouble && type.elem_type != tensor.elem_type) {
-      auto narrow = Narrowed(tensor, type.elem_type, place);
-      if (!narrow.has_value()) return At(place, narrow.error());
-      tensor = *std::move(narrow);
-    }
-    auto typed = Typed(tensor, type);
-    if (!typed.has_value()) return At(place, typed.error());
-    if (tensor.elem_type == format::ElementType::kFloat && format::IsQuantized(type.elem_type)) {
-      typed = reference::QuantizeInput(tensor, type, arithmetic, features);
-      if (!typed.has_value()) return At(place, typed.error());
-      format::Print(stderr, "{}: reals quantized by the input's own parameters\n", place);
-    }
-    tensors.push_back(*std::move(typed));
+    QTX_ASSIGN_OR_RETURN(tensors.emplace_back(),
+                         ReadInput(model, *input, file->second, arithmetic, features));
   }
   return tensors;
 }

@@ -19,6 +19,8 @@
 #include "qtx/conformance/journal.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/conformance/suite.h"
+#include "qtx/format/print.h"
+#include "qtx/reference/profile.h"
 #include "report_files.h"
 #include "shard.h"
 
@@ -31,6 +33,18 @@ using conformance::ExpectedFailure;
 using conformance::Report;
 
 constexpr std::int64_t kMaxListBytes = std::int64_t{1} << 20;  // an expected-failures file
+
+// Leaves each case of an operator the arithmetic that the profile gives its node, others none: the
+// nodes of a network have several.
+void KeepOnly(const reference::Profile& profile, std::vector<Case>& cases) {
+  for (Case& c : cases) {
+    const auto model = conformance::BuildModel(c);
+    const bool single = c.op && model.has_value();
+    const std::string_view name =
+        single ? reference::ArithmeticOf(profile, *model, model->graph.nodes[0]) : "";
+    std::erase_if(c.arithmetics, [name](const std::string& one) { return one != name; });
+  }
+}
 
 // The cases that filter and level select, before sharding.
 Result<std::vector<Case>> ChooseCases(const ValidateOptions& options,
@@ -49,6 +63,12 @@ Result<std::vector<Case>> ChooseCases(const ValidateOptions& options,
                      (options.level.empty() ? "" : " at level " + options.level)};
   }
   WarnOfIdle(options.filters, suite.cases, &Case::id);
+  if (options.profile.empty()) return cases;
+  const auto profile = reference::FindProfile(options.profile);
+  if (!profile.has_value()) {
+    return Error{ErrorCode::kUsage, "--profile " + options.profile, profile.error().message};
+  }
+  KeepOnly(**profile, cases);
   return cases;
 }
 
@@ -101,10 +121,19 @@ struct Plan {
   std::vector<std::string> stale_expectations;
 };
 
+void SayLeftOut(const std::vector<std::string>& lines) {
+  constexpr std::size_t kMost = 20;
+  for (std::size_t i = 0; i < std::min(lines.size(), kMost); ++i)
+    format::Print(stderr, "{}\n", lines[i]);
+  if (lines.size() > kMost)
+    format::Print(stderr, "... and {} more left out\n", lines.size() - kMost);
+}
+
 Result<Plan> MakePlan(const ValidateOptions& options, const conformance::Shard& shard,
                       ModelCache& models) {
   const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
   QTX_ASSIGN_OR_RETURN(conformance::Suite suite, conformance::LoadSuite(folder, models.Loader()));
+  SayLeftOut(suite.left_out);
   QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, ChooseCases(options, suite));
   QTX_ASSIGN_OR_RETURN(const std::vector<ExpectedFailure> expected, ReadExpectations(options));
   QTX_ASSIGN_OR_RETURN(std::vector<BackendSource> sources, ChooseBackends(options, expected));
@@ -173,7 +202,9 @@ int Validate(const ValidateOptions& options) {
   }
   // A run without cases is an error, but a shard may be empty.
   if (!AnythingHolds(report, plan->cases, options.arithmetic)) {
-    return Fail({ErrorCode::kUsage, "--arithmetic " + options.arithmetic,
+    return Fail({ErrorCode::kUsage,
+                 options.profile.empty() ? "--arithmetic " + options.arithmetic
+                                         : "--profile " + options.profile,
                  "found no case for it on any backend that has it"});
   }
   if (journal != nullptr && journal->error()) return Fail(*journal->error());

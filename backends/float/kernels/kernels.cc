@@ -4,7 +4,9 @@
 #include <vector>
 
 // SSE has no fused multiply-add: what has no AVX2 takes the portable target, lane by lane.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2)
+// The number of lanes is a constant, which that of SVE is not.
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "float/kernels/kernels.cc"
 #include "hwy/foreach_target.h"

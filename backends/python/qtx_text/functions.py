@@ -258,6 +258,43 @@ def mish_interval(x, bits):
     return product((x, x), share)
 
 
+def _turned(x, quarters, bits):
+    """sin(x + quarters * pi / 2), within 2^-bits of its size at a small x."""
+    w = bits + 40 + max(0, -exponent(x))
+    wide = -(-(w + 16 + max(0, exponent(x))) // 64) * 64  # pi for few widths
+    pi = _pi(wide)  # within 2 units
+    fixed = (x.numerator << wide) // x.denominator
+    k = (4 * fixed + pi) // (2 * pi)
+    r = (2 * fixed - k * pi) >> wide + 1 - w  # off by k + 2 units of `wide`, and 1 of w
+    square = r * r >> w
+    odd = k + quarters & 1
+    total = term = 1 << w if odd else r
+    n = 1 if odd else 2
+    while term not in (0, -1):
+        term = -(term * square >> w) // (n * (n + 1))
+        total += term
+        n += 2
+    total = -total if k + quarters & 2 else total
+    error = 2 * n + 8
+    one = 1 << w
+    return Fraction(max(total - error, -one), one), Fraction(min(total + error, one), one)
+
+
+def sin_interval(x, bits):
+    return _turned(x, 0, bits)
+
+
+def cos_interval(x, bits):
+    return _turned(x, 1, bits)
+
+
+def swish_interval(x, alpha, bits):
+    z = alpha * x
+    e = exp_interval(-abs(z), bits)  # x / (1 + e), or x e / (1 + e) where z is negative
+    share = (1 / (1 + e[1]), 1 / (1 + e[0])) if z > 0 else (e[0] / (1 + e[0]), e[1] / (1 + e[1]))
+    return product((x, x), share)
+
+
 # Functions of one real: at zero, at minus infinity, at infinity (sigmoid.S3, tanh.S3, ...), elsewhere.
 FUNCTIONS = {
     "sigmoid": (Fraction(1, 2), Fraction(0), Fraction(1), sigmoid_interval),
@@ -268,6 +305,8 @@ FUNCTIONS = {
     "gelu_tanh": (Fraction(0), Fraction(0), INF, gelu_tanh_interval),
     "softplus": (None, Fraction(0), INF, softplus_interval),
     "mish": (Fraction(0), Fraction(0), INF, mish_interval),
+    "sin": (Fraction(0), NAN, NAN, sin_interval),
+    "cos": (Fraction(1), NAN, NAN, cos_interval),
     "sqrt": (Fraction(0), NAN, INF, None),
     "log": (-INF, NAN, INF, None),
 }

@@ -188,7 +188,8 @@ class Model:
                            "fs": a.floats,
                            "is": a.ints, "ss": a.strings, "g": a.g, "st": None}[kind]
         for name in op.required:
-            clause = {"axis": "concat.C2", "blocksize": op.stem + ".C3", "to": "cast.C2"}[name]
+            clause = {"axis": "concat.C2", "blocksize": op.stem + ".C3", "to": "cast.C2", "direction": "graph.C6",
+                      "equation": "einsum.C2"}[name]
             require(name in attrs, clause, "no " + name)
         origin = (node.origin.framework or "", node.origin.op_type or "") if node.origin else ("", "")
         return op, attrs, opset, inputs, outputs, origin
@@ -240,7 +241,7 @@ class Model:
 
     def check_stock_types(self, call):
         """graph.C7: without qtx operands and results have one type of ONNX's schema."""
-        if self.qtx is not None or call.op in ("Cast", "QuantizeLinear", "DequantizeLinear", "QLinearConv",
+        if self.qtx is not None or call.op in ("Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "QLinearConv",
                                                "QLinearMatMul",
                                                "BatchNormalization", "LayerNormalization", "ArgMax", "ArgMin", "Shape",
                                                "Constant", "Resize"):

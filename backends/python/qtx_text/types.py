@@ -215,7 +215,7 @@ class Quant:
     def __init__(self, type_, scales, offsets, axis, block, lo, hi, bases=None, requantization=None, message=None):
         self.type, self.scales, self.offsets, self.axis, self.block = type_, scales, offsets, axis, block
         self.lo, self.hi, self.bases, self.requantization, self.message = lo, hi, bases, requantization, message
-        self.reals = [Fraction(s) for s in scales]
+        self.reals = [exact(s) for s in scales]  # an infinity where alpha has carried a scale beyond binary32
         self._index = None
 
     @property

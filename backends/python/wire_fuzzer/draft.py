@@ -24,6 +24,12 @@ FLOAT_BITS = {1: (8, 23), 10: (5, 10), 16: (8, 7), 11: (11, 52), 17: (4, 3), 18:
               23: (2, 1)}
 
 
+# TFLite's operators that nodes may stand for, where an arithmetic has a kernel for them.
+KERNELS = {"Cast": "QUANTIZE", "Clip": "RELU6", "Conv": "CONV_2D DEPTHWISE_CONV_2D", "Gemm": "FULLY_CONNECTED",
+           "GlobalAveragePool": "MEAN AVERAGE_POOL_2D", "LeakyRelu": "LEAKY_RELU", "MatMul": "FULLY_CONNECTED BATCH_MATMUL",
+           "Pow": "RSQRT", "ReduceMean": "MEAN", "ReduceSum": "SUM"}
+
+
 def count(dims):
     return math.prod(dims)
 
@@ -35,7 +41,7 @@ class Type:
         self.code, self.q = code, q
 
     def message(self, dims):
-        t = {"elem_type": self.code, "shape": {"dim": [{"dim_value": d} for d in dims]}}
+        t = {"elem_type": self.code, "shape": {"dim": [{} if d is None else {"dim_value": d} for d in dims]}}
         if self.q is not None:
             t["quantization"] = self.q
         return {"tensor_type": t}
@@ -231,6 +237,10 @@ class Draft:
         outputs = self.build()
         node = {"op_type": self.op, "name": "node", "domain": self.domain, "attribute": self.attrs,
                 "input": [v[0] if v else "" for v in self.inputs], "output": ["y%d" % k for k in range(len(outputs))]}
+        origin = self.origin()
+        if origin:
+            node["origin"] = {"framework": "tflite", "op_type": origin}
+            self.lines.append("origin: " + origin)
         graph = {"node": [node], "input": [], "output": [], "initializer": [], "value_info": []}
         for v in self.inputs:
             if v is None:
@@ -250,6 +260,14 @@ class Draft:
             *([{"domain": self.domain, "version": 1}] if self.domain else [])]})
         prepare = encode("REQUEST", {"prepare": {"model": model, "arithmetic": self.arithmetic}})
         return prepare, [self.tensors(k > 0) for k in range(runs)]
+
+    def origin(self):
+        """TFLite's operator that the node stands for, or None. Drawn apart, so that a seed's nodes stay what they were."""
+        kernels = KERNELS.get(self.op, "").split()
+        own = random.Random(self.r.random())
+        if not kernels or not self.arithmetic.startswith(("tflite", "xnnpack", "cmsis")) or own.random() < 0.5:
+            return None
+        return own.choice(kernels)
 
     def stored(self, name, t, dims, codes):
         """A TensorProto of stored values (element_types.C4)."""

@@ -20,6 +20,65 @@ class Elements:
         self.value(u, b, self.r.random() < 0.2, codes)
         return self.out(y)
 
+    def make_compare(self):
+        a = self.shape()
+        b = self.broadcastable(a)
+        for d in self.r.sample([a, b], 2):
+            self.value(self.real(d), d, self.r.random() < 0.2)
+        return [(Type(9), a)]
+
+    def make_logical(self):
+        a = self.shape()
+        for d in [a] if self.op == "Not" else self.r.sample([a, self.broadcastable(a)], 2):
+            self.value(Type(9), d, codes=[self.r.getrandbits(1) for _ in range(count(d))])
+        return [(Type(9), a)]
+
+    def make_mod(self):
+        fmod = self.r.randint(0, 1)
+        self.attr("fmod", fmod)
+        if not fmod and self.kind != "plain":
+            self.opset = 28
+        a = self.shape()
+        b = self.broadcastable(a)
+        self.value(self.real(a), a)
+        u = self.real(b)
+        if self.kind == "plain" and u.code == 11 and not fmod:
+            self.opset = 28
+        codes = [c or 1 for c in self.bits_of(u, count(b))] if self.kind == "plain" else None
+        self.value(u, b, self.r.random() < 0.2, codes)
+        return self.out(a)
+
+    def make_cum_sum(self):
+        x = self.shape(1)
+        self.value(self.real(x), x)
+        for name in ("exclusive", "reverse"):
+            if self.r.random() < 0.5:
+                self.attr(name, self.r.randint(0, 1))
+        a = self.r.randint(-len(x), len(x) - 1)
+        self.value(Type(6), [], self.r.random() < 0.7, [a & 0xffffffff])
+        return self.out(x)
+
+    def make_one_hot(self):
+        r, x = self.r, self.shape(1, 2)
+        depth, a = r.randint(0, 6), r.randint(-len(x) - 1, len(x))
+        self.attr("axis", a)
+        bits = r.choice([32, 64, 8])
+        codes = [r.randint(-depth - 2, depth + 2) & (1 << bits) - 1 for _ in range(count(x))]
+        self.value(Type({8: 3, 32: 6, 64: 7}[bits]), x, False, codes)
+        self.value(Type(7), [], r.random() < 0.7, [depth])
+        self.value(self.real([2]), [2])
+        a %= len(x) + 1
+        return self.out(x[:a] + [depth] + x[a:])
+
+    def make_lp_norm(self):
+        x = self.shape(1)
+        self.value(self.real(x), x)
+        if self.kind == "plain" and self.one != 11:
+            self.kind = "eight"
+        self.attr("axis", self.r.randint(-len(x), len(x) - 1))
+        self.attr("p", self.r.randint(1, 2))
+        return self.out(x)
+
     def make_several(self):
         y = self.shape(1)
         for _ in range(self.r.randint(1, 4)):
@@ -35,11 +94,16 @@ class Elements:
         self.value(self.real(d), d)
         if self.op in ("LeakyRelu", "HardSigmoid", "Elu") and self.r.random() < 0.7:
             self.attr("alpha", self.f32(self.r.choice([0.1, 0.2, -0.5, 0.0, 1.0, 1.5, 1e-30])))
+        for name in {"Celu": ["alpha"], "ThresholdedRelu": ["alpha"], "Swish": ["alpha"], "Selu": ["alpha", "gamma"],
+                     "Shrink": ["lambd", "bias"]}.get(self.op, []):
+            if self.r.random() < 0.7:
+                choices = [0.1, 0.5, 1.0, 1.5, 1e-30] + ([-0.5, 0.0, -0.1] if self.op != "Celu" else [])
+                self.attr(name, self.f32(self.r.choice(choices)))
         if self.op == "Gelu":
             self.opset = max(self.opset, 20)
             if self.r.random() < 0.5:
                 self.attr("approximate", "tanh")
-        self.opset = max(self.opset, {"Mish": 18, "HardSwish": 14}.get(self.op, 0))
+        self.opset = max(self.opset, {"Mish": 18, "HardSwish": 14, "Celu": 12, "Swish": 24}.get(self.op, 0))
         return self.out(d)
 
     def make_clip(self):

@@ -1,4 +1,4 @@
-"""Drafts of data movement, Resize, TopK, GatherND and ScatterND."""
+"""Drafts of data movement, Resize, TopK, and of elements that indices name."""
 import math
 import struct
 
@@ -215,8 +215,33 @@ class Moves:
         self.value(Type(7), [n, k], r.random() < 0.5, codes)
         if self.op == "GatherND":
             return self.like(t, x, [n] + x[k:])
-        u = [n] + x[k:]
-        self.value(self.real(u), u)
+        return self.scattered(t, x, [n] + x[k:])
+
+    def make_elements(self):
+        r, x = self.r, self.shape(1, 4, zero=0)
+        a = r.randrange(len(x))
+        i = [r.randint(0, 4) if k == a else r.randint(1, d) for k, d in enumerate(x)]
+        t = self.real(x)
+        self.value(t, x)
+        self.attr("axis", a - r.choice([0, len(x)]))
+        bits = r.choice([32, 64])
+        codes = [r.randint(-x[a], x[a] - 1) & 2 ** bits - 1 for _ in range(count(i))]
+        self.value(Type({32: 6, 64: 7}[bits]), i, r.random() < 0.5, codes)
+        return self.scattered(t, x, i) if self.op == "ScatterElements" else self.like(t, x, i)
+
+    def make_sequences(self):
+        r, x, batch = self.r, self.shape(2, 4), self.r.randint(0, 1)
+        t = self.real(x)
+        self.value(t, x)
+        self.ints([r.randint(0, x[1 - batch]) for _ in range(x[batch])], r.random() < 0.5)
+        if batch == 0 or r.random() < 0.5:
+            self.attr("batch_axis", batch)
+            self.attr("time_axis", 1 - batch)
+        return self.like(t, x, x)
+
+    def scattered(self, t, x, updates):
+        """Adds the updates and a reduction to data of type t and shape x."""
+        self.value(self.real(updates), updates)
         self.opset = max(self.opset, 18)
-        self.attr("reduction", r.choice(["none", "add", "mul", "max", "min"]))
+        self.attr("reduction", self.r.choice(["none", "add", "mul", "max", "min"]))
         return self.like(t, x, x)

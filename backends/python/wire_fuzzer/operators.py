@@ -1,6 +1,8 @@
 """Drafts of all operators."""
+from .contractions import Contractions
 from .draft import Draft
 from .elements import Elements
+from .generators import Generators
 from .moves import Moves
 from .states import States
 from .stock import Stock
@@ -10,7 +12,12 @@ FAMILY = {}
 for _family, _names in {
         "binary": "Add Sub Mul Div PRelu Pow", "several": "Max Min Sum Mean", "clip": "Clip", "cast": "Cast",
         "unary": "Relu LeakyRelu Sigmoid Tanh HardSwish HardSigmoid Abs Neg Sqrt Exp Gelu Erf Log Softplus Mish "
-                 "Reciprocal Elu",
+                 "Reciprocal Elu Floor Ceil Round Sign Sin Cos Softsign Selu Celu ThresholdedRelu Swish Shrink",
+        "mod": "Mod", "cum_sum": "CumSum", "one_hot": "OneHot", "lp_norm": "LpNormalization",
+        "compare": "Equal Greater Less GreaterOrEqual LessOrEqual", "logical": "And Or Xor Not",
+        "bits": "BitShift BitwiseAnd BitwiseOr BitwiseXor BitwiseNot", "question": "IsInf IsNaN", "cast_like": "CastLike",
+        "filled": "ConstantOfShape", "eye": "EyeLike", "range": "Range", "size": "Size", "non_zero": "NonZero",
+        "trilu": "Trilu", "dropout": "Dropout",
         "conv": "Conv", "conv_transpose": "ConvTranspose", "matmul": "MatMul", "gemm": "Gemm",
         "pool": "AveragePool MaxPool LpPool", "global": "GlobalAveragePool GlobalMaxPool",
         "reduce": "ReduceMean ReduceSum ReduceMax ReduceMin ReduceSumSquare ReduceL2",
@@ -19,7 +26,9 @@ for _family, _names in {
         "expand": "Expand Tile", "where": "Where", "blocks": "DepthToSpace SpaceToDepth", "resize": "Resize",
         "stock": "QuantizeLinear DequantizeLinear", "qlinear": "QLinearConv QLinearMatMul",
         "norm": "BatchNormalization InstanceNormalization LayerNormalization RMSNormalization", "top_k": "TopK",
-        "tuples": "GatherND ScatterND", "recurrent": "LSTM GRU", "attention": "Attention", "q_gemm": "QGemm",
+        "tuples": "GatherND ScatterND", "elements": "GatherElements ScatterElements", "einsum": "Einsum", "rotary": "RotaryEmbedding",
+        "sequences": "ReverseSequence",
+        "recurrent": "LSTM GRU", "attention": "Attention", "q_gemm": "QGemm",
         "contrib": "QLinearAdd QLinearMul QLinearSigmoid QLinearLeakyRelu QLinearAveragePool QLinearGlobalAveragePool "
                    "QLinearSoftmax MatMulInteger ConvInteger DynamicQuantizeLinear",
         "q_linear_concat": "QLinearConcat", "constant": "Constant", "dimensions": "Shape"}.items():
@@ -29,7 +38,7 @@ WEIGHTED = list(FAMILY) + ["Add", "Sub", "Mul", "Conv", "Conv", "Conv", "MatMul"
                            "AveragePool", "Cast", "Softmax", "LeakyRelu"]
 
 
-class Maker(Draft, Elements, Windows, Moves, Stock, States):
+class Maker(Draft, Contractions, Elements, Generators, Windows, Moves, Stock, States):
     """A draft of a random operator; its make_FAMILY adds inputs and attributes and gives the outputs."""
 
     def build(self):

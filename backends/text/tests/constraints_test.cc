@@ -24,11 +24,13 @@
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/check.h"
+#include "qtx/format/inference.h"
 #include "qtx/format/model.h"
 #include "qtx/formula/text.h"
 
 namespace qtx::backend {
 
+// The name that CMake gives it.  NOLINTNEXTLINE(readability-identifier-naming)
 Result<std::unique_ptr<Backend>> Make_text(std::string_view options);
 
 namespace {
@@ -157,13 +159,25 @@ bool OpenOne(std::uint64_t seed, format::Model& model) {
   return true;
 }
 
+bool IsOpen(const format::ValueInfo& value) {
+  return value.type && value.type->shape &&
+         std::ranges::any_of(*value.type->shape, [](const format::Dimension& dimension) {
+           return !dimension.value.has_value();
+         });
+}
+
 bool HasOpenShapes(const format::Model& model) {
-  return std::ranges::any_of(model.graph.inputs, [](const format::ValueInfo& input) {
-    return input.type && input.type->shape &&
-           std::ranges::any_of(*input.type->shape, [](const format::Dimension& dimension) {
-             return !dimension.value.has_value();
-           });
-  });
+  return std::ranges::any_of(model.graph.inputs, IsOpen) ||
+         std::ranges::any_of(model.graph.outputs, IsOpen);
+}
+
+/// Whether a size of a result is not known before the model runs: the text does not know its rank,
+/// either, and the code no size that takes rationals (range.S1).
+bool HasOpenResult(format::Model model) {
+  for (format::ValueInfo& output : model.graph.outputs) {
+    if (output.type) output.type->shape.reset();
+  }
+  return std::ranges::any_of(format::WithInferredTypes(model).graph.outputs, IsOpen);
 }
 
 class Constraints : public ::testing::Test {
@@ -241,8 +255,8 @@ std::vector<std::string> ClausesOfOperators() {
 }
 
 TEST_F(Constraints, AreStatedForEachClause) {
-  // The type of Constant's result: which quantized types stand over a storage is a table.
-  const std::set<std::string> prose = {"constant.C2"};
+  // The type of a constant result: which quantized types stand over a storage is a table.
+  const std::set<std::string> prose = {"constant.C2", "constant_of_shape.C2"};
   const std::vector<std::string> clauses = ClausesOfOperators();
   EXPECT_GT(clauses.size(), 300U);
   for (const std::string& clause : clauses) {
@@ -253,7 +267,7 @@ TEST_F(Constraints, AreStatedForEachClause) {
 TEST_F(Constraints, OfTheTextAreThoseOfTheCode) {
   int asked = 0, refused = 0;
   ForEachNode([&](const std::string& id, std::uint64_t, const format::Model& model) {
-    if (HasOpenShapes(model)) return;  // the next test's
+    if (HasOpenShapes(model) || HasOpenResult(model)) return;  // the next test's
     ++asked;
     const auto verdicts = Judge(model);
     if (!verdicts) return;

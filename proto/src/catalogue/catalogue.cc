@@ -25,6 +25,7 @@ std::vector<OpSchema> MakeRows() {
   catalogue::AddMovement(rows);
   catalogue::AddSlicing(rows);
   catalogue::AddReshaping(rows);
+  catalogue::AddEinsum(rows);
   catalogue::AddIndexing(rows);
   catalogue::AddReductions(rows);
   catalogue::AddMatrices(rows);
@@ -33,6 +34,10 @@ std::vector<OpSchema> MakeRows() {
   catalogue::AddQuantizers(rows);
   catalogue::AddQLinear(rows);
   catalogue::AddRecurrent(rows);
+  catalogue::AddGenerators(rows);
+  catalogue::AddBits(rows);
+  catalogue::AddMasks(rows);
+  catalogue::AddRotaryEmbedding(rows);
   std::ranges::sort(rows, {},
                     [](const OpSchema& row) { return std::pair(row.domain, row.op_type); });
   return rows;

@@ -1,6 +1,7 @@
 // Operators that take or replace the elements of a tensor that indices name.
 // Source: spec/ops/, the sections that the rows name.
 #include <algorithm>
+#include <cmath>
 
 #include "rules.h"
 
@@ -23,7 +24,7 @@ Result<void> IndexInRange(const Application& a, std::int64_t index, const Dims& 
 
 // Gather ------------------------------------------------------------------------------------------
 
-// gather.C4, of a constant.
+// gather.C4, gather_elements.C4, scatter_elements.C5, of a constant.
 Result<void> GatherIndices(const Application& a) {
   const Dims* data = DimsOf(a.Input(0));
   if (data == nullptr) return {};
@@ -45,6 +46,39 @@ Result<IndexedShapes> GatherShape(const Application& a) {
   y.insert(y.end(), indices->begin(), indices->end());
   y.insert(y.end(), data->begin() + axis + 1, data->end());
   return IndexedShapes{std::move(y)};
+}
+
+// GatherElements and ScatterElements: indices along an axis ---------------------------------------
+
+// gather_elements.C3: an index for each element of a part of data.
+Result<void> IndicesFitAlongAxis(const Application& a) {
+  QTX_RETURN_IF_ERROR(InputTypes(1, {ElementType::kInt64, ElementType::kInt32})(a));
+  const Dims* data = DimsOf(a.Input(0));
+  const Dims* indices = DimsOf(a.Input(1));
+  if (data == nullptr || indices == nullptr) return {};
+  QTX_RETURN_IF_ERROR(RankIs(1, data->size())(a));
+  const std::size_t axis = AxisOf(a.Int("axis"), data->size());
+  for (std::size_t i = 0; i < data->size(); ++i) {
+    const bool known = Known((*data)[i]) && Known((*indices)[i]);
+    if (i == axis || !known || (*indices)[i] <= (*data)[i]) continue;
+    return BadInput(
+        a, 1, "shape " + ShapeText(*indices),
+        "at most that of data, " + ShapeText(*data) + ", but for axis " + std::to_string(axis));
+  }
+  return {};
+}
+
+// gather_elements.S1.
+Result<IndexedShapes> ShapeOfIndices(const Application& a) {
+  return IndexedShapes{a.Input(1).dims};
+}
+
+// scatter_elements.C4.
+Result<void> UpdatesLikeIndices(const Application& a) {
+  const Dims* indices = DimsOf(a.Input(1));
+  const Dims* updates = DimsOf(a.Input(2));
+  if (indices == nullptr || updates == nullptr || !Differ(*indices, *updates)) return {};
+  return BadInput(a, 2, "shape " + ShapeText(*updates), ShapeText(*indices));
 }
 
 // GatherND and ScatterND: tuples in the last axis of input 1 --------------------------------------
@@ -129,7 +163,7 @@ Result<void> ScatterUpdates(const Application& a) {
   return BadInput(a, 2, "shape " + ShapeText(*updates), ShapeText(*expected));
 }
 
-// scatter_nd.C6.
+// scatter_nd.C6, scatter_elements.C7.
 Result<void> ScatterNumbers(const Application& a) {
   if (a.String("reduction") == "none") return {};
   for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
@@ -137,6 +171,39 @@ Result<void> ScatterNumbers(const Application& a) {
     return BadInput(a, i, "type BOOL", "numbers, for reduction is " + a.String("reduction"));
   }
   return {};
+}
+
+// ReverseSequence ---------------------------------------------------------------------------------
+
+// reverse_sequence.C2.
+Result<void> ReverseAxes(const Application& a) {
+  QTX_RETURN_IF_ERROR(RankAtLeast(0, 2)(a));
+  QTX_RETURN_IF_ERROR(IntWithin("batch_axis", 0, 1)(a));
+  const std::int64_t time = 1 - a.Int("batch_axis");
+  return IntWithin("time_axis", time, time)(a);
+}
+
+// reverse_sequence.C3.
+Result<void> ReverseLengths(const Application& a) {
+  QTX_RETURN_IF_ERROR(IsList(1, kIndexInt64)(a));
+  const Dims* x = DimsOf(a.Input(0));
+  if (x == nullptr) return {};
+  const std::int64_t batch = (*x)[static_cast<std::size_t>(a.Int("batch_axis"))];
+  if (!Differ(LengthOf(a.Input(1)), batch)) return {};
+  return BadInput(a, 1, std::to_string(LengthOf(a.Input(1))) + " values", std::to_string(batch));
+}
+
+// reverse_sequence.C4, of a constant.
+Result<void> ReverseLengthsFit(const Application& a) {
+  const Dims* x = DimsOf(a.Input(0));
+  if (x == nullptr) return {};
+  const std::int64_t size = (*x)[static_cast<std::size_t>(a.Int("time_axis"))];
+  const auto length = FindInteger(a.Input(1), [size](std::int64_t value) {
+    return value < 0 || (Known(size) && value > size);
+  });
+  if (!length) return {};
+  return BadInput(a, 1, "length " + std::to_string(*length),
+                  "0 to " + (Known(size) ? std::to_string(size) : "the size of the axis"));
 }
 
 // Rows --------------------------------------------------------------------------------------------
@@ -157,21 +224,157 @@ OpSchema GatherNdRow() {
           .copies_elements = true};
 }
 
+// scatter_nd.C5, scatter_elements.C6.
+ClauseRule IsReduction() { return StringOneOf("reduction", {"none", "add", "mul", "max", "min"}); }
+
+OpSchema GatherElementsRow() {
+  return {.op_type = "GatherElements",
+          .inputs = {{"data"}, {"indices"}},
+          .outputs = {{"y"}},
+          .attributes = {{"axis", AttributeType::kInt, std::int64_t{0}}},
+          .checks = {{"gather_elements.C1", OutputsFollowInput()},
+                     {"gather_elements.C2", Both({RankAtLeast(0, 1), AxisInRange("axis", 0)})},
+                     {"gather_elements.C3", IndicesFitAlongAxis},
+                     {"gather_elements.C4", GatherIndices}},
+          .shape = ShapeOfIndices,
+          .shape_clause = "gather_elements.C5",
+          .copies_elements = true};
+}
+
+OpSchema ScatterElementsRow() {
+  return {.op_type = "ScatterElements",
+          .inputs = {{"data"}, {"indices"}, {"updates"}},
+          .outputs = {{"y"}},
+          .attributes = {{"axis", AttributeType::kInt, std::int64_t{0}},
+                         {"reduction", AttributeType::kString, "none", false, 16}},
+          .checks = {{"scatter_elements.C1", RealOrOne({0, 2}, {0}, kAnyType)},
+                     {"scatter_elements.C2", Both({RankAtLeast(0, 1), AxisInRange("axis", 0)})},
+                     {"scatter_elements.C3", IndicesFitAlongAxis},
+                     {"scatter_elements.C4", UpdatesLikeIndices},
+                     {"scatter_elements.C5", GatherIndices},
+                     {"scatter_elements.C6", IsReduction()},
+                     {"scatter_elements.C7", ScatterNumbers}},
+          .shape = ShapeOfFirst,
+          .shape_clause = "scatter_elements.C8"};
+}
+
 OpSchema ScatterNdRow() {
-  return {
-      .op_type = "ScatterND",
-      .inputs = {{"data"}, {"indices"}, {"updates"}},
-      .outputs = {{"y"}},
-      .attributes = {{"reduction", AttributeType::kString, "none", false, 16}},
-      .checks = {{"scatter_nd.C1", RealOrOne({0, 2}, {0}, kAnyType)},
-                 {"scatter_nd.C2",
-                  Both({InputTypes(1, kIndexInt64), RankAtLeast(1, 1), TupleSizeFits})},
-                 {"scatter_nd.C3", ScatterUpdates},
-                 {"scatter_nd.C4", TuplesInRange},
-                 {"scatter_nd.C5", StringOneOf("reduction", {"none", "add", "mul", "max", "min"})},
-                 {"scatter_nd.C6", ScatterNumbers}},
-      .shape = ShapeOfFirst,
-      .shape_clause = "scatter_nd.C7"};
+  return {.op_type = "ScatterND",
+          .inputs = {{"data"}, {"indices"}, {"updates"}},
+          .outputs = {{"y"}},
+          .attributes = {{"reduction", AttributeType::kString, "none", false, 16}},
+          .checks = {{"scatter_nd.C1", RealOrOne({0, 2}, {0}, kAnyType)},
+                     {"scatter_nd.C2",
+                      Both({InputTypes(1, kIndexInt64), RankAtLeast(1, 1), TupleSizeFits})},
+                     {"scatter_nd.C3", ScatterUpdates},
+                     {"scatter_nd.C4", TuplesInRange},
+                     {"scatter_nd.C5", IsReduction()},
+                     {"scatter_nd.C6", ScatterNumbers}},
+          .shape = ShapeOfFirst,
+          .shape_clause = "scatter_nd.C7"};
+}
+
+OpSchema ReverseSequenceRow() {
+  return {.op_type = "ReverseSequence",
+          .inputs = {{"x"}, {"sequence_lens"}},
+          .outputs = {{"y"}},
+          .attributes = {{"batch_axis", AttributeType::kInt, std::int64_t{1}},
+                         {"time_axis", AttributeType::kInt, std::int64_t{0}}},
+          .checks = {{"reverse_sequence.C1", OutputsFollowInput()},
+                     {"reverse_sequence.C2", ReverseAxes},
+                     {"reverse_sequence.C3", ReverseLengths},
+                     {"reverse_sequence.C4", ReverseLengthsFit}},
+          .shape = ShapeOfFirst,
+          .shape_clause = "reverse_sequence.C5",
+          .copies_elements = true};
+}
+
+// OneHot ------------------------------------------------------------------------------------------
+
+constexpr TypeSet kOneHotNumbers =
+    kPlainTypes | TypeSet{ElementType::kFloat, ElementType::kFloat16, ElementType::kBfloat16};
+
+// The depth without its fraction, where it is known.
+std::optional<std::int64_t> DepthOf(const Application& a) {
+  if (const auto integers = IntegersOf(a.Input(1))) return integers->front();
+  const auto floats = FloatsOf(a.Input(1));
+  const bool fits = floats && std::abs(floats->front()) < 0x1p62;
+  return fits ? std::optional(static_cast<std::int64_t>(floats->front())) : std::nullopt;
+}
+
+// one_hot.C3.
+Result<void> HasDepth(const Application& a) {
+  QTX_RETURN_IF_ERROR(IsScalar(1)(a));
+  if (FloatsOf(a.Input(1)) && !DepthOf(a)) {
+    return BadInput(a, 1, std::to_string(FloatsOf(a.Input(1))->front()), "a value below 2^62");
+  }
+  const std::int64_t depth = DepthOf(a).value_or(0);
+  if (depth < 0) return BadInput(a, 1, std::to_string(depth), "at least 0");
+  return {};
+}
+
+// one_hot.C4: the axis is one of y.
+Result<void> OneHotAxis(const Application& a) {
+  QTX_RETURN_IF_ERROR(RankAtLeast(0, 1)(a));
+  const Dims* indices = DimsOf(a.Input(0));
+  if (indices == nullptr) return {};
+  const auto rank = static_cast<std::int64_t>(indices->size()) + 1;
+  const std::int64_t axis = a.Int("axis");
+  if (axis >= -rank && axis < rank) return {};
+  return BadAttribute("axis", std::to_string(axis), "an axis of rank " + std::to_string(rank));
+}
+
+// one_hot.C5.
+Result<void> HasOffAndOn(const Application& a) {
+  QTX_RETURN_IF_ERROR(RankIs(2, 1)(a));
+  const Dims* dims = DimsOf(a.Input(2));
+  if (dims == nullptr || !Differ(dims->front(), 2)) return {};
+  return BadInput(a, 2, "shape " + ShapeText(*dims), "[2]");
+}
+
+// one_hot.S1.
+Result<IndexedShapes> OneHotShape(const Application& a) {
+  const Dims* indices = DimsOf(a.Input(0));
+  if (indices == nullptr) return IndexedShapes{std::nullopt};
+  Dims dims = *indices;
+  const auto at = static_cast<std::ptrdiff_t>(AxisOf(a.Int("axis"), dims.size() + 1));
+  dims.insert(dims.begin() + at, DepthOf(a).value_or(kUnknownSize));
+  return IndexedShapes{std::move(dims)};
+}
+
+ElementType TypeOfThird(const Application& a, std::size_t) { return a.Input(2).type; }
+
+OpSchema OneHotRow() {
+  return {.op_type = "OneHot",
+          .inputs = {{"indices"}, {"depth"}, {"off_on"}},
+          .outputs = {{"y"}},
+          .attributes = {{"axis", AttributeType::kInt, std::int64_t{-1}}},
+          .checks = {{"one_hot.C1",
+                      Both({InputTypes(0, kOneHotNumbers), InputTypes(1, kOneHotNumbers)})},
+                     {"one_hot.C2", OutputsFollowInput(2)},
+                     {"one_hot.C3", HasDepth},
+                     {"one_hot.C4", OneHotAxis},
+                     {"one_hot.C5", HasOffAndOn}},
+          .shape = OneHotShape,
+          .shape_clause = "one_hot.C6",
+          .type = TypeOfThird};
+}
+
+// NonZero -----------------------------------------------------------------------------------------
+
+OpSchema NonZeroRow() {
+  return {.op_type = "NonZero",
+          .inputs = {{"x"}},
+          .outputs = {{"y"}},
+          .attributes = {},
+          .checks = {{"non_zero.C1",
+                      InputTypes(0, kRealTypes | kPlainTypes | TypeSet{ElementType::kBool})},
+                     {"non_zero.C2", OutputTypes(0, kIndexInt64)}},
+          .shape = [](const Application& a) -> Result<IndexedShapes> {
+            return IndexedShapes{Dims{RankOf(a.Input(0)), kUnknownSize}};
+          },
+          .shape_clause = "non_zero.C3",
+          .type = Int64Type};
 }
 
 }  // namespace
@@ -189,8 +392,13 @@ void AddIndexing(std::vector<OpSchema>& rows) {
        .shape = GatherShape,
        .shape_clause = "gather.C5",
        .copies_elements = true});
+  rows.push_back(GatherElementsRow());
   rows.push_back(GatherNdRow());
+  rows.push_back(ReverseSequenceRow());
+  rows.push_back(ScatterElementsRow());
   rows.push_back(ScatterNdRow());
+  rows.push_back(OneHotRow());
+  rows.push_back(NonZeroRow());
 }
 
 }  // namespace qtx::format::catalogue

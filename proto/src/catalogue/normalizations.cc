@@ -147,6 +147,19 @@ OpSchema RMSNormalizationRow() {
           .shape_clause = "rms_normalization.C5"};
 }
 
+OpSchema LpNormalizationRow() {
+  return {.op_type = "LpNormalization",
+          .inputs = {{"x"}},
+          .outputs = {{"y"}},
+          .attributes = {{"axis", AttributeType::kInt, std::int64_t{-1}},
+                         {"p", AttributeType::kInt, std::int64_t{2}}},
+          .checks = {{"lp_normalization.C1", RealOrOne({0}, {0}, {ElementType::kDouble})},
+                     {"lp_normalization.C2", AxisInRange("axis", 0)},
+                     {"lp_normalization.C3", IntWithin("p", 1, 2)}},
+          .shape = ShapeOfFirst,
+          .shape_clause = "lp_normalization.C4"};
+}
+
 // Softmax -----------------------------------------------------------------------------------------
 
 OpSchema SoftmaxRow(std::string_view op_type, std::string_view types, std::string_view axis,
@@ -165,6 +178,7 @@ OpSchema SoftmaxRow(std::string_view op_type, std::string_view types, std::strin
 }  // namespace
 
 void AddNormalizations(std::vector<OpSchema>& rows) {
+  rows.push_back(LpNormalizationRow());
   rows.push_back(BatchNormalizationRow());
   rows.push_back(InstanceNormalizationRow());
   rows.push_back(LayerNormalizationRow());

@@ -106,17 +106,6 @@ ElementType OnnxLinearAttentionType(const Application& a, std::size_t output) {
   return a.Input(output == 1 && a.Input(3).given ? 3 : 0).type;
 }
 
-OnnxShapes OnnxRotaryEmbeddingShape(const Application& a) {
-  const std::int64_t rank = RankOf(a.Input(0));
-  if (Known(rank) && rank != 3 && rank != 4) {
-    return BadInput(a, 0, "shape " + ShapeText(*a.Input(0).dims), "rank 3 or 4");
-  }
-  if (rank == 3 && a.Find("num_heads") == nullptr) {
-    return BadAttribute("num_heads", "none", "one, because input[0] has rank 3");
-  }
-  return ShapeOfFirst(a);
-}
-
 OnnxShapes OnnxDeformConvShape(const Application& a) {
   const Dims* x = DimsOf(a.Input(0));
   const Dims* w = DimsOf(a.Input(1));
@@ -315,7 +304,6 @@ void AddOnnxNetworks(std::vector<OpSchema>& rows) {
                   .attributes = {{"update_rule", AttributeType::kString, "gated_delta"}},
                   .shape = OnnxLinearAttentionShape,
                   .type = OnnxLinearAttentionType});
-  rows.push_back({.op_type = "RotaryEmbedding", .shape = OnnxRotaryEmbeddingShape});
   rows.push_back({.op_type = "DeformConv", .shape = OnnxDeformConvShape});
   rows.push_back({.op_type = "GlobalLpPool", .shape = OnnxGlobalPoolShape});
   rows.push_back({.op_type = "MaxUnpool", .shape = OnnxMaxUnpoolShape});

@@ -176,6 +176,34 @@ OpSchema ReduceToPosition(std::string_view op_type, const ArgClauses& clauses) {
           .type = Int64Type};
 }
 
+// CumSum -----------------------------------------------------------------------------------------
+
+// cum_sum.C2.
+Result<void> CumSumAxis(const Application& a) {
+  QTX_RETURN_IF_ERROR(InputTypes(1, {ElementType::kInt32, ElementType::kInt64})(a));
+  QTX_RETURN_IF_ERROR(IsScalar(1)(a));
+  const std::int64_t rank = RankOf(a.Input(0));
+  if (!Known(rank)) return {};
+  const auto outside =
+      FindInteger(a.Input(1), [rank](std::int64_t axis) { return axis < -rank || axis >= rank; });
+  if (!outside) return {};
+  return BadInput(a, 1, std::to_string(*outside), "an axis of rank " + std::to_string(rank));
+}
+
+OpSchema CumSumRow() {
+  return {
+      .op_type = "CumSum",
+      .inputs = {{"x"}, {"axis"}},
+      .outputs = {{"y"}},
+      .attributes = {{"exclusive", AttributeType::kInt, std::int64_t{0}},
+                     {"reverse", AttributeType::kInt, std::int64_t{0}}},
+      .checks = {{"cum_sum.C1", RealOrOne({0}, {0}, kPlainTypes)},
+                 {"cum_sum.C2", CumSumAxis},
+                 {"cum_sum.C3", Both({IntWithin("exclusive", 0, 1), IntWithin("reverse", 0, 1)})}},
+      .shape = ShapeOfFirst,
+      .shape_clause = "cum_sum.C4"};
+}
+
 // TopK -------------------------------------------------------------------------------------------
 
 // The size of the axis of x; kUnknownSize where it is not known.  REQUIRES: top_k.C3.
@@ -238,6 +266,7 @@ OpSchema TopKRow() {
 }  // namespace
 
 void AddReductions(std::vector<OpSchema>& rows) {
+  rows.push_back(CumSumRow());
   constexpr TypeSet kOrBool = kPlainTypes | TypeSet{ElementType::kBool};
   rows.push_back(Reduction(
       "ReduceL2", {"reduce_l2.C1", "reduce_l2.C2", "reduce_l2.C3", "reduce_l2.C4"}, kPlainTypes));

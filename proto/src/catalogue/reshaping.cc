@@ -187,9 +187,10 @@ Result<void> ReshapeCount(const Application& a) {
     return Refuse(shape.place, found + ", expected no size of 0 beside -1");
   }
   const std::int64_t left = plan.left ? CountOf(*plan.left) : kUnknownSize;
-  if (!Known(left) || !Known(stated)) return {};
-  const bool fits =
-      plan.open ? left % stated == 0 : left == stated || !Known(copied) || copied == 0;
+  if (!Known(left)) return {};
+  // A product that is not known is past int64: no data has as many elements.
+  const bool divides = left == 0 || (Known(stated) && stated != 0 && left % stated == 0);
+  const bool fits = plan.open ? divides : left == stated || !Known(copied) || copied == 0;
   if (fits) return {};
   return Refuse(shape.place, found + ", expected as many elements as data of shape " +
                                  ShapeText(*a.Input(0).dims));

@@ -152,6 +152,7 @@ void AddResizing(std::vector<OpSchema>& rows);
 void AddMovement(std::vector<OpSchema>& rows);
 void AddSlicing(std::vector<OpSchema>& rows);
 void AddReshaping(std::vector<OpSchema>& rows);
+void AddEinsum(std::vector<OpSchema>& rows);
 void AddIndexing(std::vector<OpSchema>& rows);
 void AddReductions(std::vector<OpSchema>& rows);
 void AddMatrices(std::vector<OpSchema>& rows);
@@ -160,5 +161,9 @@ void AddAttention(std::vector<OpSchema>& rows);
 void AddQuantizers(std::vector<OpSchema>& rows);
 void AddQLinear(std::vector<OpSchema>& rows);
 void AddRecurrent(std::vector<OpSchema>& rows);
+void AddGenerators(std::vector<OpSchema>& rows);
+void AddBits(std::vector<OpSchema>& rows);
+void AddMasks(std::vector<OpSchema>& rows);
+void AddRotaryEmbedding(std::vector<OpSchema>& rows);
 
 }  // namespace qtx::format::catalogue

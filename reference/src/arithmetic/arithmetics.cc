@@ -21,7 +21,7 @@ constexpr FactorRecipe kInBinary64{Width::kFloat64, Width::kFloat64};
 
 // Every sum of products by one recipe.
 constexpr void SetSums(const RequantizeRecipe& recipe, Arithmetic* row) {
-  row->requantize = row->depthwise_requantize = row->unsigned_requantize = recipe;
+  row->products = row->unsigned_products = {recipe, recipe, recipe, recipe, recipe};
   row->scalar_scales = recipe.factor.scales;
 }
 
@@ -63,11 +63,12 @@ constexpr Arithmetic Exact() { return Named("exact", Domain::kExact); }
 constexpr Arithmetic ExactOffsetBeforeRounding() {
   Arithmetic row = Exact();
   row.quantize.offset = Offset::kBeforeRounding;
-  for (RequantizeRecipe Arithmetic::*recipe :
-       {&Arithmetic::requantize, &Arithmetic::depthwise_requantize,
-        &Arithmetic::unsigned_requantize, &Arithmetic::wide_requantize, &Arithmetic::rescale,
-        &Arithmetic::activation, &Arithmetic::multiply}) {
-    (row.*recipe).offset = Offset::kBeforeRounding;
+  RequantizeRecipe recipe;
+  recipe.offset = Offset::kBeforeRounding;
+  SetSums(recipe, &row);
+  for (RequantizeRecipe Arithmetic::*other : {&Arithmetic::wide_requantize, &Arithmetic::rescale,
+                                              &Arithmetic::activation, &Arithmetic::multiply}) {
+    (row.*other).offset = Offset::kBeforeRounding;
   }
   return row;
 }
@@ -109,7 +110,9 @@ constexpr Arithmetic TfliteEverywhere(std::string_view name, Rounds rounds) {
   recipe.bias = BiasUse::kStored;
   SetSums(recipe, &row);
   row.scalar_scales = Width::kFloat32;
-  row.unsigned_requantize.factor.scales = Width::kFloat32;
+  RequantizeRecipe of_unsigned = recipe;
+  of_unsigned.factor.scales = Width::kFloat32;
+  row.unsigned_products = {of_unsigned, of_unsigned, of_unsigned, of_unsigned, of_unsigned};
   row.rescale = row.activation = row.multiply = recipe;
   row.activation.factor = row.multiply.factor = kInBinary32;
   row.add = {.kind = AddRecipe::Kind::kShifted, .left_shift = 20, .wide_left_shift = 15};
@@ -131,7 +134,37 @@ constexpr Arithmetic TfliteEverywhere(std::string_view name, Rounds rounds) {
 // also in CONV_2D: one rounding misses 2230 elements of the golden data of MobileNet v1, two none.
 constexpr Arithmetic Tflite() {
   Arithmetic row = TfliteEverywhere("tflite", Rounds::kTwice);
-  row.requantize.rounds = Rounds::kOnce;
+  row.products.conv.rounds = row.products.connected.rounds = Rounds::kOnce;
+  return row;
+}
+
+constexpr Arithmetic TfliteDouble(std::string_view name) {
+  Arithmetic row = TfliteEverywhere(name, Rounds::kTwice);
+  row.transposes_bytes = true;
+  return row;
+}
+
+// tflite_half_up.S1 to .S5: the builtin kernels of LiteRT on x86-64.
+constexpr Arithmetic TfliteHalfUp() {
+  Arithmetic row = TfliteDouble("tflite-half-up");
+  for (ProductRecipes* products : {&row.products, &row.unsigned_products}) {
+    products->conv.rounds = products->connected.rounds = Rounds::kTwiceHalfUp;
+    products->depthwise.rounds = products->batched.rounds = Rounds::kTwiceWrapped;
+    products->transposed = products->conv;
+  }
+  row.products.depthwise.rounds = Rounds::kTwiceHalfUp;
+  row.products.depthwise.block = row.products.transposed.block = 8;
+  row.litert = Arithmetic::LiteRt::kBuiltin;
+  return row;
+}
+
+// tflite_float64.S1 to .S5: LiteRT's reference kernels.
+constexpr Arithmetic TfliteFloat64() {
+  Arithmetic row = TfliteDouble("tflite-float64");
+  RequantizeRecipe recipe = row.wide_biased_requantize;
+  recipe.accumulator = Accumulator::kWrap32;
+  row.products.connected = row.unsigned_products.connected = recipe;
+  row.litert = Arithmetic::LiteRt::kReference;
   return row;
 }
 
@@ -180,7 +213,7 @@ constexpr AddRecipe CommonShift(int bits, TieRule tie, std::string_view clause) 
       .kind = AddRecipe::Kind::kCommonShift, .mantissa_bits = bits, .tie = tie, .clause = clause};
 }
 
-// xnnpack.S1 to .S6.
+// xnnpack.S1 to .S9.
 constexpr Arithmetic Xnnpack() {
   Arithmetic row = Named("xnnpack", Domain::kFloat32);
   row.quantize.step = Step::kReciprocal;
@@ -190,6 +223,7 @@ constexpr Arithmetic Xnnpack() {
   SetSums(recipe, &row);
   row.multiply = recipe;
   row.add = CommonShift(21, TieRule::kHalfUp, "xnnpack.C2");
+  row.kernels = Arithmetic::Kernels::kXnnpack;
   return row;
 }
 
@@ -269,7 +303,11 @@ constexpr Arithmetic Onednn(std::string_view name) {
 // onednn_avx2.S1: without VNNI, pairs of products meet in 16 bits.
 constexpr Arithmetic OnednnAvx2() {
   Arithmetic row = Onednn("onednn-avx2");
-  row.unsigned_requantize.accumulator = Accumulator::kPairs16;
+  for (RequantizeRecipe ProductRecipes::*kernel :
+       {&ProductRecipes::conv, &ProductRecipes::depthwise, &ProductRecipes::connected,
+        &ProductRecipes::batched, &ProductRecipes::transposed}) {
+    (row.unsigned_products.*kernel).accumulator = Accumulator::kPairs16;
+  }
   return row;
 }
 
@@ -279,8 +317,10 @@ constexpr std::array kArithmetics = {
     Float32Fma(),
     OnnxRuntime(),
     Tflite(),
-    TfliteEverywhere("tflite-double", Rounds::kTwice),
+    TfliteDouble("tflite-double"),
     TfliteEverywhere("tflite-single", Rounds::kOnce),
+    TfliteHalfUp(),
+    TfliteFloat64(),
     FixedPoint("fixed-point", Rounds::kOnce, "fixed_point.C1"),
     FixedPoint("fixed-point-double", Rounds::kTwiceUnsaturated, "fixed_point_double.C1"),
     FixedPoint16(),

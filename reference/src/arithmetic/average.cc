@@ -21,6 +21,12 @@ Averager::Averager(const Arithmetic& arithmetic, const Operand& input, Output* o
   if (is_bytes_ && kernel_ == Kernel::kGlobalPool) MakeFactor();
 }
 
+Averager::Averager(const Call& call, const Operand& input, Output* output, Kernel kernel,
+                   StoredSum::Kind kind, std::int64_t count)
+    : Averager(call.arithmetic, input, output, kernel) {
+  if (count > 0) stored_sum_ = StoredSum::Make(call, kind, input, *output, count);
+}
+
 // onnxruntime.S4. A factor that is refused is refused whatever the sizes (onnxruntime.C1).
 void Averager::MakeFactor() {
   constexpr std::int64_t kMaxCount = std::int64_t{1} << 24;
@@ -35,7 +41,10 @@ void Averager::MakeFactor() {
 void Averager::PutStoredMean(std::int64_t element, std::span<const std::int64_t> sources) {
   std::int64_t sum = 0;
   for (const std::int64_t source : sources) sum += input_->stored(source);
-  output_->PutStored(element, RoundQuotient(sum, static_cast<std::int64_t>(sources.size()), tie_));
+  const std::int64_t stored =
+      stored_sum_ ? stored_sum_->StoredOf(element, sum)
+                  : RoundQuotient(sum, static_cast<std::int64_t>(sources.size()), tie_);
+  output_->PutStored(element, stored);
 }
 
 void Averager::PutIntegerMean(std::int64_t element, std::span<const std::int64_t> sources,
@@ -76,6 +85,7 @@ void Averager::PutScaledSum(std::int64_t element, std::span<const std::int64_t> 
 void Averager::Put(std::int64_t element, std::span<const std::int64_t> sources,
                    std::int64_t count) {
   constexpr std::int64_t kMaxDivisor = std::int64_t{1} << 29;  // of the certified quotient
+  if (stored_sum_) return PutStoredMean(element, sources);
   if (is_bytes_ && kernel_ == Kernel::kGlobalPool) return PutScaledSum(element, sources);
   if (domain_ == Domain::kFloat32) return PutFloatMean(element, sources, count);
   if (domain_ == Domain::kStored && same_type_) return PutStoredMean(element, sources);

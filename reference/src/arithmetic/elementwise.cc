@@ -184,8 +184,7 @@ void Combiner::PrepareCommonShift() {
   path_ = Path::kCommonShift;
   const float a = a_->scale(0) / output_->scale(0);
   const float b = b_->scale(0) / output_->scale(0);
-  const auto taken = [](float ratio) { return ratio >= 0x1p-10F && ratio < 0x1p8F; };
-  if (!taken(a) || !taken(b)) return output_->Refuse(add_.clause);
+  if (!HasXnnpackRatio(a) || !HasXnnpackRatio(b)) return output_->Refuse(add_.clause);
   shift_ = add_.mantissa_bits - 1 - std::ilogb(std::max(a, b));
   const auto mantissa = [this](float ratio) {
     return static_cast<std::int64_t>(RoundFloat(std::ldexp(ratio, shift_), TieRule::kHalfEven));

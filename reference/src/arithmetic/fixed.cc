@@ -84,10 +84,13 @@ std::int64_t MultiplyFixed(std::int64_t value, FixedMultiplier multiplier,
     const int right = multiplier.bits - multiplier.shift;  // 1..62
     return RoundShift(value * multiplier.mantissa, right, tie);
   }
-  const int left = std::max(multiplier.shift, 0);
-  const std::int64_t shifted = std::clamp(value * (std::int64_t{1} << left), kInt32Min, kInt32Max);
-  const std::int64_t high = RoundShift(shifted * multiplier.mantissa, 31, tie);
-  return RoundShift(high, std::max(-multiplier.shift, 0), TieRule::kHalfAway);
+  const std::int64_t shifted = value * (std::int64_t{1} << std::max(multiplier.shift, 0));
+  const bool wraps = rounds == kTwiceWrapped || rounds == kTwiceHalfUp;
+  const std::int64_t held = wraps ? Accumulated(shifted, RequantizeRecipe::Accumulator::kWrap32)
+                                  : std::clamp(shifted, kInt32Min, kInt32Max);
+  const std::int64_t high = RoundShift(held * multiplier.mantissa, 31, tie);
+  return RoundShift(high, std::max(-multiplier.shift, 0),
+                    rounds == kTwiceHalfUp ? tie : TieRule::kHalfAway);
 }
 
 PreShift ToPreShift(float factor) {

@@ -15,8 +15,9 @@ constexpr int64_t kMin = std::numeric_limits<std::int16_t>::min();
 constexpr int64_t kMax = std::numeric_limits<std::int16_t>::max();  // stands for 1 of 15 bits
 
 int64_t Wrapped(int64_t value) { return static_cast<std::int16_t>(value); }
-int64_t Saturated(int64_t value) { return std::clamp(value, kMin, kMax); }
-int64_t Product(int64_t a, int64_t b) { return Saturated(RoundShift(a * b, 15, TieRule::kHalfUp)); }
+int64_t Product(int64_t a, int64_t b) {
+  return Saturated16(RoundShift(a * b, 15, TieRule::kHalfUp));
+}
 int64_t ShiftedRight(int64_t value, int bits) {
   return RoundShift(value, bits, TieRule::kHalfAway);
 }
@@ -27,7 +28,7 @@ int64_t ExpOfQuarter(int64_t a) {
   const int64_t x = a + kEighth;
   const int64_t x2 = Product(x, x), x3 = Product(x2, x), x4 = Product(x2, x2);
   const int64_t rest = ShiftedRight(Product(ShiftedRight(x4, 2) + x3, kThird) + x2, 1);
-  return Saturated(kExpOfEighth + Product(kExpOfEighth, Wrapped(x + rest)));
+  return Saturated16(kExpOfEighth + Product(kExpOfEighth, Wrapped(x + rest)));
 }
 
 // exp(a), in units of 2^-15, of a <= 0 of `integer_bits`: a multiple of 1/4, whose binary digits
@@ -58,7 +59,7 @@ int64_t TwoOverOnePlus(int64_t a) {
   int64_t x = Wrapped(k48Over17 + Product(half, -k32Over17));
   for (int step = 0; step < 3; ++step) {
     const int64_t error = Wrapped(kOne - Product(half, x));
-    x = Wrapped(x + Saturated(Product(x, error) * 4));
+    x = Wrapped(x + Saturated16(Product(x, error) * 4));
   }
   return x;
 }
@@ -68,7 +69,7 @@ int64_t TwoOverOnePlus(int64_t a) {
 std::int16_t Logistic16(std::int16_t x) {
   if (x == 0) return 1 << 14;
   const int64_t a = x > 0 ? -x : x;
-  const int64_t positive = Saturated(TwoOverOnePlus(ExpOfNegative(a, 3)) * 2);
+  const int64_t positive = Saturated16(TwoOverOnePlus(ExpOfNegative(a, 3)) * 2);
   return static_cast<std::int16_t>(x > 0 ? positive : kMax - positive);
 }
 
@@ -78,7 +79,7 @@ std::int16_t Tanh16(std::int16_t x, int integer_bits) {
   constexpr int64_t kOne = 1 << 13;
   // exp(2a) = exp of the same bits with one more before the point.
   const int64_t magnitude =
-      Saturated(Wrapped(TwoOverOnePlus(ExpOfNegative(a, integer_bits + 1)) - kOne) * 4);
+      Saturated16(Wrapped(TwoOverOnePlus(ExpOfNegative(a, integer_bits + 1)) - kOne) * 4);
   return static_cast<std::int16_t>(x > 0 ? magnitude : -magnitude);
 }
 

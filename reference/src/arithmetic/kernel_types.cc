@@ -27,6 +27,10 @@ bool MapsAlike(const format::Quantization& a, const format::Quantization& b) {
 
 }  // namespace
 
+bool StandsFor(const format::Node& node, std::string_view kernel) {
+  return node.origin && node.origin->framework == "tflite" && node.origin->op_type == kernel;
+}
+
 bool HasOneScale(const ValueType& type) {
   return type.quantization != nullptr && type.quantization->axis.empty() &&
          type.quantization->scale.size() == 1 && !format::HasBase(*type.quantization);
@@ -60,6 +64,13 @@ bool HasAverageKernel(const Arithmetic& arithmetic, const ValueType& x, const Va
   return (wide || Is8Bit(x)) && MapsAlike(*x.quantization, *y.quantization);
 }
 
+bool HasMeanKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
+                   const ValueType& y) {
+  const bool is_mean =
+      !node.origin || node.origin->framework != "tflite" || StandsFor(node, "MEAN");
+  return arithmetic.litert != Arithmetic::LiteRt::kNone && is_mean && HasUnaryKernel(x, y, true);
+}
+
 bool HasSoftmaxKernel(const ValueType& x, const ValueType& y) {
   return Is8Bit(x) && x.elem_type == y.elem_type && HasOneScale(x) && HasOneScale(y);
 }
@@ -70,32 +81,38 @@ bool HasUnaryKernel(const ValueType& x, const ValueType& y, bool wide) {
   return wide && x.elem_type == ElementType::kInt16Q && !HasOffset(x) && !HasOffset(y);
 }
 
+bool HasWordKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y) {
+  return arithmetic.litert != Arithmetic::LiteRt::kNone && x.elem_type == ElementType::kInt16Q &&
+         HasUnaryKernel(x, y, true) && y.quantization->scale[0] == 0x1p-15F;
+}
+
 bool HasHybridKernel(const format::Node& node, const ValueType& x, const ValueType& w,
                      const ValueType* bias, const ValueType& y) {
   const bool types = x.elem_type == ElementType::kFloat && w.elem_type == ElementType::kInt8Q &&
                      y.elem_type == ElementType::kFloat &&
                      (bias == nullptr || bias->elem_type == ElementType::kFloat);
   if (!types || !HasOneScale(w) || HasOffset(w)) return false;
-  const bool connected = node.op_type == "Gemm" && node.origin &&
-                         node.origin->framework == "tflite" &&
-                         node.origin->op_type == "FULLY_CONNECTED";
-  if (!connected) return false;
+  if (node.op_type != "Gemm" || !StandsFor(node, "FULLY_CONNECTED")) return false;
   const format::Attributes attributes(node);
   return attributes.Int("transA") == 0 && attributes.Int("transB") == 1 &&
          !format::IsScaledGemm(node);
 }
 
+bool HasXnnpackRatio(float ratio) { return ratio >= 0x1p-10F && ratio < 0x1p8F; }
+
+bool HasXnnpackFactor(float factor) {
+  return std::abs(factor) >= 0x1p-8F && factor <= 0x1p7F && factor >= 0x1p-8F - 0x1p7F;
+}
+
 bool IsBatchMatMul(const format::Node& node, bool constant_matrix) {
-  if (node.origin && node.origin->framework == "tflite") {
-    if (node.origin->op_type == "BATCH_MATMUL") return true;
-    if (node.origin->op_type == "FULLY_CONNECTED") return false;
-  }
+  if (StandsFor(node, "BATCH_MATMUL")) return true;
+  if (StandsFor(node, "FULLY_CONNECTED")) return false;
   return node.op_type.ends_with("MatMul") && !constant_matrix;  // QLinearMatMul, too
 }
 
 // int8 by int8 or int4, uint8 by uint8, and int16 by int8 without offsets; the output as x, one
-// scale for x and y. ConvTranspose has int16 alone; BATCH_MATMUL one scale for w, and int8 by int8,
-// int16 by int8 or int16.
+// scale for x and y. ConvTranspose has int16 alone, in some arithmetics 8 bits; BATCH_MATMUL one
+// scale for w, and int8 by int8, int16 by int8 or int16.
 bool HasProductKernel(const Arithmetic& arithmetic, const format::Node& node, bool batched,
                       const std::array<ValueType, 3>& types) {
   const auto& [x, w, y] = types;
@@ -106,7 +123,10 @@ bool HasProductKernel(const Arithmetic& arithmetic, const format::Node& node, bo
     return (weights || (batched && w.elem_type == x.elem_type)) && !HasOffset(x) && !HasOffset(w) &&
            !HasOffset(y) && HasWideKernels(arithmetic);
   }
-  if (node.op_type == "ConvTranspose") return false;
+  if (node.op_type == "ConvTranspose" &&
+      (!arithmetic.transposes_bytes || format::Attributes(node).Int("group") != 1)) {
+    return false;
+  }
   if (x.elem_type == ElementType::kUint8Q) {
     return w.elem_type == x.elem_type && HasOneScale(w) && !batched;
   }

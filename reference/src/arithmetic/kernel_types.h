@@ -22,6 +22,8 @@ struct ValueType {
   const format::Quantization* quantization;  // nullptr: none
 };
 
+/// The node's origin is this operator of TFLite.
+bool StandsFor(const format::Node& node, std::string_view kernel);
 /// Quantized by one scale and no base.
 bool HasOneScale(const ValueType& type);
 bool HasOffset(const ValueType& type);
@@ -33,13 +35,23 @@ bool Is8Bit(const ValueType& type);
 bool HasBinaryKernel(const Arithmetic& arithmetic, bool multiplies,
                      const std::array<ValueType, 3>& types);
 bool HasAverageKernel(const Arithmetic& arithmetic, const ValueType& x,
-                      const ValueType& y);                      // tflite.S7, .S12
+                      const ValueType& y);  // tflite.S7, .S12
+/// MEAN, a node of that origin or of none: tflite_float64.S3, tflite_half_up.S4.
+bool HasMeanKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
+                   const ValueType& y);
 bool HasSoftmaxKernel(const ValueType& x, const ValueType& y);  // tflite.S8
 /// Sigmoid, Tanh, LeakyRelu, RSQRT; `wide`: of INT16Q too.  Source: tflite.S13, .S15, .S16.
 bool HasUnaryKernel(const ValueType& x, const ValueType& y, bool wide);
+/// Sigmoid, Tanh and Softmax of INT16Q: tflite_float64.S4, .S5.
+bool HasWordKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y);
 /// FULLY_CONNECTED of FLOAT by INT8Q; `bias` may be nullptr.  Source: tflite.S14.
 bool HasHybridKernel(const format::Node& node, const ValueType& x, const ValueType& w,
                      const ValueType* bias, const ValueType& y);
+
+/// XNNPACK adds a value of this ratio to the result's scale: xnnpack.C2, qnnpack.C2.
+bool HasXnnpackRatio(float ratio);
+/// XNNPACK multiplies by it with 8 fractional bits: xnnpack.C3.
+bool HasXnnpackFactor(float factor);
 
 /// MatMul that is BATCH_MATMUL; `constant_matrix`: w is an initializer of rank 2.
 bool IsBatchMatMul(const format::Node& node, bool constant_matrix);

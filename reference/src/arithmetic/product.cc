@@ -11,21 +11,19 @@ namespace {
 
 using format::ElementType;
 
-enum class Kernel { kConv, kDepthwiseConv, kFullyConnected, kBatchMatMul };
+enum class Kernel { kConv, kDepthwiseConv, kFullyConnected, kBatchMatMul, kTransposeConv };
 
 // The TFLite kernel a node stands for: its origin, or else its own form
 // (spec/arithmetic/tflite.md).
 Kernel KernelOf(const Call& call, const ProductOperands& operands) {
   const format::Node& node = call.node;
   const format::Dims& x = operands.x->tensor().dims;
-  if (node.origin && node.origin->framework == "tflite") {
-    if (node.origin->op_type == "DEPTHWISE_CONV_2D") return Kernel::kDepthwiseConv;
-    if (node.origin->op_type == "CONV_2D") return Kernel::kConv;
-    if (node.origin->op_type == "FULLY_CONNECTED") return Kernel::kFullyConnected;
-  }
+  if (StandsFor(node, "DEPTHWISE_CONV_2D")) return Kernel::kDepthwiseConv;
+  if (StandsFor(node, "CONV_2D")) return Kernel::kConv;
+  if (StandsFor(node, "FULLY_CONNECTED")) return Kernel::kFullyConnected;
   const bool matrix = call.IsInitializer(1) && operands.w->tensor().dims.size() == 2;
   if (IsBatchMatMul(node, matrix)) return Kernel::kBatchMatMul;
-  if (node.op_type == "ConvTranspose") return Kernel::kConv;
+  if (node.op_type == "ConvTranspose") return Kernel::kTransposeConv;
   if (!node.op_type.ends_with("Conv")) return Kernel::kFullyConnected;  // also QLinearConv
   const std::int64_t group = call.Int("group");
   const bool depthwise = group > 1 && x.size() > 1 && x[1] == group;
@@ -80,19 +78,38 @@ RequantizeRecipe ToFloat(RequantizeRecipe recipe) {
   return recipe;
 }
 
+const RequantizeRecipe& RecipeOf(const ProductRecipes& recipes, Kernel kernel) {
+  switch (kernel) {
+    case Kernel::kDepthwiseConv:
+      return recipes.depthwise;
+    case Kernel::kFullyConnected:
+      return recipes.connected;
+    case Kernel::kBatchMatMul:
+      return recipes.batched;
+    case Kernel::kTransposeConv:
+      return recipes.transposed;
+    case Kernel::kConv:
+      break;
+  }
+  return recipes.conv;
+}
+
 // tflite.S2 to tflite.S4, tflite.S12; in other arithmetics every kernel has the same recipe.
 RequantizeRecipe KernelRecipe(const Arithmetic& row, Kernel kernel,
                               const ProductOperands& operands) {
+  const ElementType x = operands.x->tensor().elem_type;
+  if (x == ElementType::kUint8Q) return RecipeOf(row.unsigned_products, kernel);
   const bool dense = kernel == Kernel::kFullyConnected;
-  const bool wide =
-      row.domain == Domain::kStored && operands.x->tensor().elem_type == ElementType::kInt16Q;
-  if (wide && dense && operands.bias != nullptr) return row.wide_biased_requantize;
+  const bool wide = row.domain == Domain::kStored && x == ElementType::kInt16Q;
+  // tflite_float64.S1: without a bias, too.
+  const bool always = row.products.connected.multiplier == RequantizeRecipe::Multiplier::kFloat;
+  if (wide && dense && (operands.bias != nullptr || always)) return row.wide_biased_requantize;
   const bool batched = kernel == Kernel::kBatchMatMul;
-  const bool twice = kernel == Kernel::kDepthwiseConv || batched;
-  RequantizeRecipe recipe = wide && !dense ? row.wide_requantize
-                            : twice        ? row.depthwise_requantize
-                                           : row.requantize;
-  if (operands.w->per_tensor() && (dense || batched)) recipe.factor.scales = row.scalar_scales;
+  RequantizeRecipe recipe = wide && !dense ? row.wide_requantize : RecipeOf(row.products, kernel);
+  const bool fixed = recipe.multiplier == RequantizeRecipe::Multiplier::kMantissa;
+  if (fixed && operands.w->per_tensor() && (dense || batched)) {
+    recipe.factor.scales = row.scalar_scales;
+  }
   return recipe;
 }
 
@@ -106,12 +123,11 @@ RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
       HasProductKernel(row, call.node, kernel == Kernel::kBatchMatMul,
                        {operands.x->tensor(), operands.w->tensor(), output.tensor()});
   if (row.domain == Domain::kStored && !kernel_exists) return {};
-  const bool is_unsigned = operands.x->tensor().elem_type == ElementType::kUint8Q;
   if (!output.tensor().quantization) {
     if (DomainFor(row, output) != Domain::kFloat32) return {};
-    return ToFloat(is_unsigned ? row.unsigned_requantize : row.requantize);
+    const bool is_unsigned = operands.x->tensor().elem_type == ElementType::kUint8Q;
+    return ToFloat(is_unsigned ? row.unsigned_products.conv : row.products.conv);
   }
-  if (is_unsigned) return row.unsigned_requantize;
   return KernelRecipe(row, kernel, operands);
 }
 
@@ -168,6 +184,7 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
       AccumulatorScales scales = ScalesOf(operands);
       exact_factor_ = exact && operands.factor != 1;
       if (!exact) {
+        scales.x_alone = scales.x;
         scales.x *= operands.factor;
         scales.alpha = operands.factor;
       }

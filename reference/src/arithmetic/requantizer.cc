@@ -103,7 +103,13 @@ double Requantizer::Number(std::size_t channel, float y) const {
   }
   const float narrow = scales_.x * w(channel);
   if (recipe_.factor.ratio == Width::kFloat32) return static_cast<double>(narrow / y);
-  const double product = recipe_.factor.scales == Width::kFloat32
+  const bool rounds_product = recipe_.factor.scales == Width::kFloat32;
+  if (!rounds_product &&
+      scales_.alpha != 1) {  // three factors of 24 bits are more than binary64 has
+    return NearestDouble(Rational(scales_.alpha) * Rational(scales_.x_alone) *
+                         Rational(w(channel)) / Rational(y));
+  }
+  const double product = rounds_product
                              ? static_cast<double>(narrow)
                              : static_cast<double>(scales_.x) * static_cast<double>(w(channel));
   return product / static_cast<double>(y);
@@ -201,7 +207,14 @@ std::int64_t Requantizer::Scaled(std::int64_t element, std::size_t channel,
   const Factor& factor = FactorAt(element, channel, &own);
   const std::int64_t sum = Accumulated(accumulator, recipe_.accumulator);
   if (recipe_.multiplier == Multiplier::kPreShift) return MultiplyPreShifted(sum, factor.shifted);
-  return MultiplyFixed(sum, factor.fixed, recipe_.rounds, recipe_.tie);
+  return MultiplyFixed(sum, factor.fixed, RoundsOf(channel), recipe_.tie);
+}
+
+RequantizeRecipe::Rounds Requantizer::RoundsOf(std::size_t channel) const {
+  if (recipe_.block == 0) return recipe_.rounds;
+  const std::int64_t channels = output_->tensor().dims[static_cast<std::size_t>(scales_.y_axis)];
+  const bool whole = static_cast<std::int64_t>(channel) < channels / recipe_.block * recipe_.block;
+  return whole ? recipe_.rounds : RequantizeRecipe::Rounds::kTwiceWrapped;
 }
 
 void Requantizer::PutHeld(std::int64_t element, std::size_t channel, std::int64_t sum,

@@ -17,7 +17,8 @@ struct AccumulatorScales {
   float x = 1;
   std::vector<float> w = {1.0F};
   std::int64_t y_axis = 0;  // of the output, along which its channels lie
-  float alpha = 1;          // of a QGemm, whose sign x may have lost by underflow
+  float alpha = 1;          // of a QGemm: a factor of the accumulator, too
+  float x_alone = 1;        // x before binary32 rounded its product with alpha
 };
 
 /// What is added to an accumulator: real = integer * scale; a scale of 0 says that there is none.
@@ -70,6 +71,8 @@ class Requantizer {
     *own = MakeFactor(channel, output_->scale(element));
     return *own;
   }
+  // Of kMantissa, for an element of that channel.
+  RequantizeRecipe::Rounds RoundsOf(std::size_t channel) const;
   float w(std::size_t channel) const { return scales_.w[scales_.w.size() == 1 ? 0 : channel]; }
   template <typename T>
   void PutQuotient(std::int64_t element, T scaled);

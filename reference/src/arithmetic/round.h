@@ -54,7 +54,9 @@ FixedMultiplier ToFixed(double factor, int bits = 31);
 
 /// value * multiplier, with one rounding of the whole product by `tie`, or with two: the high half
 /// of the doubled product by `tie`, then the right shift half away (gemmlowp's pair). The left
-/// shift of two roundings saturates to 32 bits.  Source: tflite.S2 (once), tflite.S3 (twice).
+/// shift of two roundings saturates to 32 bits; kTwiceWrapped and kTwiceHalfUp wrap it, and the
+/// latter shifts right by `tie`.
+/// Source: tflite.S2 (once), tflite.S3 (twice), tflite_half_up.S1.
 /// REQUIRES: |value| < 2^(62 - bits), and of two roundings bits = 31.
 std::int64_t MultiplyFixed(std::int64_t value, FixedMultiplier multiplier,
                            RequantizeRecipe::Rounds rounds, TieRule tie);

@@ -11,6 +11,7 @@
 #include "arithmetic/function.h"
 #include "arithmetic/kernel_types.h"
 #include "arithmetic/tflite_kernels.h"
+#include "arithmetic/tflite_words.h"
 
 namespace qtx::reference {
 namespace {
@@ -179,6 +180,11 @@ void PutSoftmaxRow(const Arithmetic& arithmetic, RowFunction function, const Ope
                    std::span<const std::int64_t> row, Output* output) {
   const Domain domain = DomainFor(arithmetic, *output);
   const bool log = function == RowFunction::kLogSoftmax;
+  constexpr std::size_t kMostWords = std::size_t{1} << 16;  // whose sum has 31 bits
+  if (!log && row.size() <= kMostWords &&
+      HasWordKernel(arithmetic, input.tensor(), output->tensor())) {
+    return PutWordSoftmaxRow(input, row, output);
+  }
   if (domain == Domain::kStored && !log && HasSoftmaxKernel(input.tensor(), output->tensor())) {
     return PutStoredRow(input, row, output);
   }

@@ -1,6 +1,6 @@
 // TFLite's kernels that compute otherwise than the operator's own code does in any arithmetic: they
-// look up tables, iterate in fixed point or quantize as they run.
-// Source: tflite.S9, tflite.S13 to tflite.S16.
+// look up tables, iterate in fixed point or quantize as they run. And those of XNNPACK.
+// Source: tflite.S9, tflite.S13 to tflite.S16, xnnpack.S8, xnnpack.S9.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,11 @@ namespace qtx::reference {
 /// parameters (tflite.S11).  REQUIRES: the arithmetic's domain is kStored.
 Result<std::optional<format::Tensor>> RunTfliteKernel(const Call& call);
 
-// The kernels.  Each: nullopt when types or parameters are others.
+/// The same of XNNPACK's, for nodes that stand for TFLite's: xnnpack.S8, xnnpack.S9.
+Result<std::optional<format::Tensor>> RunXnnpackKernel(const Call& call);
+Result<std::optional<format::Tensor>> RunXnnpackDynamic(const Call& call);  // xnnpack.S9
+
+// TFLite's kernels.  Each: nullopt when types or parameters are others.
 Result<std::optional<format::Tensor>> RunTfliteTable(const Call& call);      // tflite.S13
 Result<std::optional<format::Tensor>> RunTfliteRelu(const Call& call);       // tflite.S9
 Result<std::optional<format::Tensor>> RunTfliteLeakyRelu(const Call& call);  // tflite.S15

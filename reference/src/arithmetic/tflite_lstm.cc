@@ -1,8 +1,5 @@
 #include "arithmetic/tflite_lstm.h"
 
-#include <algorithm>
-#include <limits>
-
 #include "arithmetic/fixed16.h"
 #include "arithmetic/tflite_kernels.h"
 
@@ -13,11 +10,6 @@ using std::int64_t;
 
 // The unit of a gate's argument.
 constexpr float kArgumentScale = 0x1p-12F;
-
-int64_t Saturated16(int64_t value) {
-  return std::clamp<int64_t>(value, std::numeric_limits<std::int16_t>::min(),
-                             std::numeric_limits<std::int16_t>::max());
-}
 
 // A sum in 32 bits that wrap, brought to the argument's unit.
 int64_t Rescaled(int64_t sum, FixedMultiplier multiplier) {

@@ -8,6 +8,7 @@
 
 #include "arithmetic/kernel_types.h"
 #include "arithmetic/tflite_kernels.h"
+#include "arithmetic/tflite_words.h"
 #include "mpfr_cache.h"
 
 namespace qtx::reference {
@@ -43,11 +44,18 @@ Result<std::optional<format::Tensor>> PutAll(const Call& call, Function stored_o
   return std::optional(y.Take());
 }
 
+std::optional<WordSigmoid> WordOf(const Call& call, bool logistic) {
+  const format::Tensor* x = call.Input(0);
+  if (x == nullptr || !HasWordKernel(call.arithmetic, *x, call.outputs[0])) return std::nullopt;
+  using Function = WordSigmoid::Function;
+  return WordSigmoid::Make(call.arithmetic, logistic ? Function::kLogistic : Function::kTanh,
+                           x->quantization->scale[0]);
+}
+
 // The node stands for TFLite's RSQRT: x to the power -1/2.
 bool IsRsqrt(const Call& call) {
   const format::Tensor* exponent = call.Input(1);
-  return call.node.origin && call.node.origin->framework == "tflite" &&
-         call.node.origin->op_type == "RSQRT" && exponent != nullptr &&
+  return StandsFor(call.node, "RSQRT") && exponent != nullptr &&
          exponent->elem_type == format::ElementType::kFloat &&
          format::ElementCount(*exponent) == 1 && exponent->As<float>()[0] == -0.5F;
 }
@@ -59,9 +67,7 @@ bool IsFloat(const format::Tensor* tensor, float value) {
 
 // definitions.S11: the Clip stands for TFLite's RELU6.
 bool IsRelu6(const Call& call) {
-  const auto& origin = call.node.origin;
-  return origin && origin->framework == "tflite" && origin->op_type == "RELU6" &&
-         IsFloat(call.Input(1), 0) && IsFloat(call.Input(2), 6);
+  return StandsFor(call.node, "RELU6") && IsFloat(call.Input(1), 0) && IsFloat(call.Input(2), 6);
 }
 
 // A product of two fixed-point numbers with a and b integer bits, which has a + b of them.
@@ -99,8 +105,13 @@ FixedMultiplier InverseRoot(int64_t value) {
 // Source: LiteRT f674577 kernels/internal/common.h LUTPopulateInt8, kernels/activations.cc
 // SigmoidPrepare and TanhPrepare.
 Result<std::optional<format::Tensor>> RunTfliteTable(const Call& call) {
-  if (!HasKernel(call, false)) return std::optional<format::Tensor>();
   const bool logistic = call.node.op_type == "Sigmoid";
+  if (const auto word = WordOf(call, logistic)) {
+    return PutAll(call, [&word](const Operand& x, int64_t i, const Output&) {
+      return (*word)(x.integer(i));
+    });
+  }
+  if (!HasKernel(call, false)) return std::optional<format::Tensor>();
   return PutAll(call, [logistic](const Operand& x, int64_t i, const Output& y) {
     const float real = x.scale(i) * static_cast<float>(x.integer(i));
     const float value = logistic ? Logistic32(real) : Tanh32(real);

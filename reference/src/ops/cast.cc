@@ -1,3 +1,5 @@
+#include "ops/cast.h"
+
 #include "ops/common.h"
 #include "ops/registry.h"
 
@@ -28,8 +30,9 @@ Result<format::Tensor> CastWide(const Call& call, const format::Tensor& x) {
   return output.Take();
 }
 
-// Quantize, dequantize, requantize or convert, explicitly.  Source: cast.S1 to cast.S10, tflite.S9.
-Result<format::Tensor> Cast(const Call& call) {
+}  // namespace
+
+Result<format::Tensor> RunCast(const Call& call) {
   const format::Tensor& from = *call.inputs[0];
   OutputType type = call.outputs[0];
   type.small_float.power = RoundMode(call);
@@ -48,8 +51,6 @@ Result<format::Tensor> Cast(const Call& call) {
   return ConvertAll(typed, x);
 }
 
-}  // namespace
-
-const Operator kCast = {.op_type = "Cast", .run = Cast};
+const Operator kCast = {.op_type = "Cast", .run = RunCast};
 
 }  // namespace qtx::reference::ops

@@ -82,9 +82,7 @@ bool IsBias(const RecurrentLayer& layer, const TfliteLstm::Scales& scales) {
 
 bool IsPlain(const Call& call, const RecurrentLayer& layer) {
   const format::Node& node = call.node;
-  const bool is_tflite =
-      node.origin && node.origin->framework == "tflite" &&
-      (node.origin->op_type == "UNIDIRECTIONAL_SEQUENCE_LSTM" || node.origin->op_type == "LSTM");
+  const bool is_tflite = StandsFor(node, "UNIDIRECTIONAL_SEQUENCE_LSTM") || StandsFor(node, "LSTM");
   return is_tflite && layer.directions == 1 && !layer.reverse && !layer.clip && !layer.peepholes &&
          node.Find("activations") == nullptr && call.Int("input_forget") == 0 &&
          std::ranges::all_of(layer.lengths, [&](int64_t n) { return n == layer.steps; });

@@ -12,9 +12,11 @@ namespace qtx::reference {
 /// Elements of a tensor as keys that compare exactly. Borrows the tensor.
 class Order {
  public:
-  /// Input `i`, of numbers.  Errors: those of Operand::Make.
-  static Result<Order> Make(const Call& call, std::size_t i);
+  /// Input `i`, of numbers, as exact reals; of real operands as binary32 where `domain` computes in
+  /// it.  Errors: those of Operand::Make.
+  static Result<Order> Make(const Call& call, std::size_t i, Domain domain = Domain::kExact);
   bool IsNan(std::int64_t element) const;
+  bool IsZero(std::int64_t element) const;
   /// -1, 0, +1.  REQUIRES: neither is NaN.
   int Compare(std::int64_t a, std::int64_t b) const { return CompareKeys(Key(a), Key(b)); }
   /// Element `a` of this against element `b` of `other`, a tensor of reals or of the same type.
@@ -27,6 +29,7 @@ class Order {
   Dyadic Key(std::int64_t element) const;
 
   std::optional<Operand> operand_;
+  bool in_binary32_ = false;
   std::vector<std::int64_t> unsigned_;  // UINT64, less 2^63: that keeps the order and fits
 };
 

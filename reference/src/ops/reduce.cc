@@ -38,6 +38,7 @@ Result<Reduction> Reduction::Make(const Call& call) {
   Reduction reduction;
   Dims kept_dims, kept_strides, reduced_dims, reduced_strides;
   for (std::size_t axis = 0; axis < from.size(); ++axis) {
+    if (reduced[axis]) reduction.axes_.push_back(axis);
     (reduced[axis] ? reduced_dims : kept_dims).push_back(from[axis]);
     (reduced[axis] ? reduced_strides : kept_strides).push_back(strides[axis]);
   }

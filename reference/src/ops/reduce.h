@@ -18,6 +18,8 @@ class Reduction {
   static Result<Reduction> Make(const Call& call);
   /// How many elements make one result.
   std::int64_t count() const { return static_cast<std::int64_t>(relative_.size()); }
+  /// Whether `axes`, in increasing order, are the reduced ones.
+  bool Reduces(const std::vector<std::size_t>& axes) const { return axes_ == axes; }
   /// Advances; false after the last result.
   bool Next();
   std::int64_t element() const { return element_; }
@@ -25,6 +27,7 @@ class Reduction {
   std::span<const std::int64_t> sources() const { return sources_; }
 
  private:
+  std::vector<std::size_t> axes_;
   std::int64_t results_ = 0;
   std::int64_t element_ = -1;
   std::optional<StridedIndex> first_;   // the first element of each result

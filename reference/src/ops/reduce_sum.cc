@@ -10,7 +10,7 @@ Result<format::Tensor> ReduceSum(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
   QTX_ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(call));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
-  Averager sum(call.arithmetic, x, &output, Averager::Kernel::kNone);
+  Averager sum(call, x, &output, Averager::Kernel::kNone, StoredSum::Kind::kSum, reduction.count());
   while (reduction.Next()) sum.Put(reduction.element(), reduction.sources(), 1);
   return output.Take();
 }

@@ -1,5 +1,7 @@
 #include "ops/tuples.h"
 
+#include <utility>
+
 #include "ops/move.h"
 
 namespace qtx::reference {
@@ -27,6 +29,21 @@ IndexTuples TuplesAt(const Call& call, std::int64_t batch_dims) {
     tuples.starts.push_back(start);
   }
   return tuples;
+}
+
+std::vector<std::int64_t> ElementsAlongAxis(const Call& call) {
+  const Dims& data = call.inputs[0]->dims;
+  const std::size_t axis = AxisOf(call, data.size());
+  Dims strides = format::RowMajorStrides(data);
+  const std::int64_t step = std::exchange(strides[axis], 0);
+  std::vector<std::int64_t> elements = IntegersAt(call, 1);
+  StridedIndex line(call.inputs[1]->dims, std::move(strides));
+  for (std::int64_t& element : elements) {
+    const std::int64_t index = element < 0 ? element + data[axis] : element;
+    element = *line + index * step;
+    line.Next();
+  }
+  return elements;
 }
 
 }  // namespace qtx::reference

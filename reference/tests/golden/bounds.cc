@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
+#include "qtx/format/einsum.h"
 #include "tests/golden/norm_bounds.h"
 #include "tests/golden/numbers.h"
 #include "tests/golden/recurrent_bounds.h"
@@ -52,6 +54,24 @@ double InnerSize(const NodeRun& run) {
 double GemmTerms(const NodeRun& run) {
   const format::Dims& a = run.inputs[0]->dims;
   return static_cast<double>(run.node.IntOr("transA", 0) != 0 ? a[0] : a[1]) + 3;
+}
+
+// Places of all names over those of the result: a product of n factors and its addition each.
+double EinsumTerms(const NodeRun& run) {
+  const auto equation = *format::ReadEinsumEquation(run.node.StringOr("equation", ""));
+  std::map<std::int32_t, std::int64_t> sizes;
+  for (std::size_t i = 0; i < run.inputs.size(); ++i) {
+    const format::Dims& dims = run.inputs[i]->dims;
+    const std::string& term = equation.inputs[i];
+    const auto labels = format::EinsumLabelsOf(term, std::ssize(dims) + 1 - std::ssize(term));
+    for (std::size_t k = 0; k < dims.size(); ++k) {
+      std::int64_t& size = sizes[labels[k]];
+      size = std::max(size, dims[k]);
+    }
+  }
+  double places = 1;
+  for (const auto& [label, size] : sizes) places *= static_cast<double>(size);
+  return places / std::max(1.0, Count(run.output)) + static_cast<double>(run.inputs.size()) - 1;
 }
 
 // Linear interpolation, axis by axis: a weight and its complement rounded, two products, one sum.
@@ -154,6 +174,7 @@ constexpr std::array kBounds = {
     Bound{"CumSum", nullptr, Count0},
     // y_scale, its second output: a difference and a quotient.
     Bound{"DynamicQuantizeLinear", Constant<2>, nullptr, nullptr, Spread::kUnknown},
+    Bound{"Einsum", nullptr, EinsumTerms, nullptr, Spread::kProducts},
     Bound{"Elu", Constant<2>, nullptr, ExponentialUnits},
     Bound{"Erf", Constant<kLibrary>},
     Bound{"Exp", Constant<kLibrary>},

@@ -1,5 +1,5 @@
-// Functions of one real that are rational: abs, hard_sigmoid, hard_swish, leaky_relu, neg, p_relu
-// and reciprocal, against rationals.
+// Functions of one real that are rational: abs, ceil, floor, hard_sigmoid, hard_swish, leaky_relu,
+// neg, p_relu, reciprocal, round, shrink, sign, softsign and thresholded_relu, against rationals.
 #include "unary_textbook.h"
 
 namespace qtx::reference::testing {
@@ -21,6 +21,27 @@ Textbook Leaky(float alpha) {
 Textbook Hard(float alpha, float beta) {
   return [alpha, beta](const mpq_class& x) {
     return Bounded(x * static_cast<double>(alpha) + static_cast<double>(beta));
+  };
+}
+
+mpq_class Down(const mpq_class& x) {
+  mpz_class whole;
+  mpz_fdiv_q(whole.get_mpz_t(), x.get_num_mpz_t(), x.get_den_mpz_t());
+  return whole;
+}
+// The floor of x + 1/2, or the even one below where x is a tie.
+mpq_class ToEven(const mpq_class& x) {
+  const mpq_class up = Down(x + mpq_class(1, 2));
+  const bool tie = up - x == mpq_class(1, 2);
+  return tie && mpz_odd_p(up.get_num_mpz_t()) != 0 ? mpq_class(up - 1) : up;
+}
+
+Textbook Above(float alpha) {
+  return [alpha](const mpq_class& x) { return x > static_cast<double>(alpha) ? x : mpq_class(0); };
+}
+Textbook Shrunk(float lambd, float bias) {
+  return [l = static_cast<double>(lambd), b = static_cast<double>(bias)](const mpq_class& x) {
+    return x < -l ? mpq_class(x + b) : x > l ? mpq_class(x - b) : mpq_class(0);
   };
 }
 
@@ -51,6 +72,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Row{"Neg", {}, [](const mpq_class& x) { return mpq_class(-x); }, {.low = -0x1p127F}},
         Row{"Abs", {}, [](const mpq_class& x) { return x < 0 ? mpq_class(-x) : x; }, {}},
+        Row{"Floor", {}, Down, {}},
+        Row{"Ceil", {}, [](const mpq_class& x) { return mpq_class(-Down(-x)); }, {}},
+        Row{"Round", {}, ToEven, {}},
+        Row{"Sign", {}, [](const mpq_class& x) { return mpq_class(sgn(x)); }, {}},
         Row{"Reciprocal",
             {},
             [](const mpq_class& x) { return mpq_class(1 / x); },
@@ -63,6 +88,21 @@ INSTANTIATE_TEST_SUITE_P(
             {Attribute::Float("alpha", -0.75F), Attribute::Float("beta", 0.25F)},
             Hard(-0.75F, 0.25F),
             {.low = -2, .high = 2}},
+        Row{"Softsign",
+            {},
+            [](const mpq_class& x) { return mpq_class(x / (1 + abs(x))); },
+            {.low = -0x1p127F, .high = 0x1p127F}},
+        Row{"ThresholdedRelu", {}, Above(1), {}},
+        Row{"ThresholdedRelu", {Attribute::Float("alpha", -0.3F)}, Above(-0.3F), {}},
+        Row{"Shrink", {}, Shrunk(0.5F, 0), {}},
+        Row{"Shrink",
+            {Attribute::Float("lambd", 0.3F), Attribute::Float("bias", 0.7F)},
+            Shrunk(0.3F, 0.7F),
+            {}},
+        Row{"Shrink",
+            {Attribute::Float("lambd", -1.5F), Attribute::Float("bias", -0.1F)},
+            Shrunk(-1.5F, -0.1F),
+            {}},
         Row{"HardSwish",
             {},
             [](const mpq_class& x) { return mpq_class(x * Bounded(x / 6 + mpq_class(1, 2))); },
@@ -89,8 +129,11 @@ TEST(Activations, FollowIeeeAtTheInfinities) {
   };
   for (const auto& [op, low, high] :
        {Limit{"Neg", kInfinity, -kInfinity}, Limit{"Abs", kInfinity, kInfinity},
-        Limit{"Reciprocal", 0, 0}, Limit{"LeakyRelu", -kInfinity, kInfinity},
-        Limit{"HardSigmoid", 0, 1}, Limit{"HardSwish", 0, kInfinity}}) {
+        Limit{"Floor", -kInfinity, kInfinity}, Limit{"Ceil", -kInfinity, kInfinity},
+        Limit{"Round", -kInfinity, kInfinity}, Limit{"Sign", -1, 1}, Limit{"Reciprocal", 0, 0},
+        Limit{"LeakyRelu", -kInfinity, kInfinity}, Limit{"HardSigmoid", 0, 1},
+        Limit{"Softsign", -1, 1}, Limit{"ThresholdedRelu", 0, kInfinity},
+        Limit{"Shrink", -kInfinity, kInfinity}, Limit{"HardSwish", 0, kInfinity}}) {
     for (const char* arithmetic : {"exact", "float32"}) {
       const std::vector<float> y = Floats({op, {}, {&x}, FloatType(), arithmetic});
       // hard_swish.S4: -inf * 0.
@@ -151,7 +194,8 @@ TEST(HardSigmoid, RoundsTwiceInBinary32) {
 TEST(Activations, RefuseAttributesThatAreNotFinite) {
   const Tensor x = Float({1}, {1.0F});
   for (const float bad : {kInfinity, kNan}) {
-    for (const char* op : {"Elu", "HardSigmoid", "LeakyRelu"}) {
+    for (const char* op :
+         {"Celu", "Elu", "HardSigmoid", "LeakyRelu", "Selu", "Swish", "ThresholdedRelu"}) {
       EXPECT_THAT(ErrorOf({op, {Attribute::Float("alpha", bad)}, {&x}, FloatType()}),
                   HasSubstr("attribute 'alpha'"));
     }

@@ -5,6 +5,7 @@ namespace qtx::reference::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Reals = std::vector<mpq_class>;
 
 // (x - mean) / sqrt(spread) * gain + bias: the root of 400 bits, everything else exact.

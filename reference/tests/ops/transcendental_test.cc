@@ -1,5 +1,6 @@
-// Functions of one real that are no rational numbers: elu.S1, erf.S1, exp.S1, gelu.S1, gelu.S2,
-// log.S1, mish.S1, softplus.S1, sqrt.S1, tanh.S1, and what they are at the ends of their domains.
+// Functions of one real that are no rational numbers: celu.S1, cos.S1, elu.S1, erf.S1, exp.S1,
+// gelu.S1, gelu.S2, log.S1, mish.S1, selu.S1, sin.S1, softplus.S1, sqrt.S1, swish.S1, tanh.S1, and
+// what they are at the ends of their domains.
 #include "unary_textbook.h"
 
 namespace qtx::reference::testing::transcendental_test {
@@ -72,6 +73,36 @@ MpfrFunction MpfrElu(float alpha) {
   };
 }
 
+void MpfrSin(mpfr_ptr x) { mpfr_sin(x, x, MPFR_RNDN); }
+void MpfrCos(mpfr_ptr x) { mpfr_cos(x, x, MPFR_RNDN); }
+
+MpfrFunction MpfrSelu(float alpha, float gamma) {
+  return [alpha, gamma](mpfr_ptr x) {
+    MpfrElu(alpha)(x);
+    mpfr_mul_d(x, x, static_cast<double>(gamma), MPFR_RNDN);
+  };
+}
+
+// Below zero alpha times the Elu of x / alpha.
+MpfrFunction MpfrCelu(float alpha) {
+  return [alpha](mpfr_ptr x) {
+    if (mpfr_sgn(x) >= 0) return;
+    mpfr_div_d(x, x, static_cast<double>(alpha), MPFR_RNDN);
+    MpfrElu(alpha)(x);
+  };
+}
+
+// x times the Sigmoid of alpha x.
+MpfrFunction MpfrSwish(float alpha) {
+  return [alpha](mpfr_ptr x) {
+    Wide share(400);
+    mpfr_mul_d(share, x, -static_cast<double>(alpha), MPFR_RNDN);
+    mpfr_exp(share, share, MPFR_RNDN);
+    mpfr_add_ui(share, share, 1, MPFR_RNDN);
+    mpfr_div(x, x, share, MPFR_RNDN);
+  };
+}
+
 const std::vector<Attribute> kTanhForm = {Attribute::String("approximate", "tanh")};
 
 // Every row: all stored values of 8 and 16 bits, per axis, blocked, extreme scales, binary32, and
@@ -124,6 +155,28 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"Mish", {}, MpfrMish, {.low = -110, .high = 110, .y_scale = 0x1p-4F}, -6, -1.3},
         Row{"Gelu", {}, MpfrGelu, {.low = -16, .high = 16, .y_scale = 0x1p-4F}, -6, -1},
         Row{"Gelu", kTanhForm, MpfrGeluTanh, {.low = -16, .high = 16, .y_scale = 0x1p-4F}, -6, -1},
+        Row{"Sin", {}, MpfrSin, {}, -1.5, 1.5}, Row{"Cos", {}, MpfrCos, {}, 0.1, 3},
+        Row{"Selu", {}, MpfrSelu(0x1.ac5afap0F, 0x1.0cfabep0F), {.y_scale = 0x1p-4F}, -3, -0.01},
+        Row{"Selu",
+            {Attribute::Float("alpha", -0.3F), Attribute::Float("gamma", 1.7F)},
+            MpfrSelu(-0.3F, 1.7F),
+            {.y_scale = 0x1p-4F},
+            -3,
+            -0.01},
+        Row{"Celu", {}, MpfrCelu(1), {.y_scale = 0x1p-4F}, -3, -0.01},
+        Row{"Celu",
+            {Attribute::Float("alpha", 1.7F)},
+            MpfrCelu(1.7F),
+            {.y_scale = 0x1p-4F},
+            -3,
+            -0.01},
+        Row{"Swish", {}, MpfrSwish(1), {.low = -128, .high = 128, .y_scale = 0x1p-4F}, -6, -1.3},
+        Row{"Swish",
+            {Attribute::Float("alpha", -1.7F)},
+            MpfrSwish(-1.7F),
+            {.low = -64, .high = 64, .y_scale = 0x1p-4F},
+            1,
+            6},
         Row{"Elu", {}, MpfrElu(1), {.y_scale = 0x1p-4F}, -3, -0.01},
         Row{"Elu",
             {Attribute::Float("alpha", 1.7F)},
@@ -144,7 +197,8 @@ TEST(TranscendentalLimits, AreTakenAtTheInfinities) {
   for (const auto& [op, low, high] :
        {Limit{"Tanh", -1, 1}, Limit{"Erf", -1, 1}, Limit{"Exp", 0, kInfinity},
         Limit{"Softplus", 0, kInfinity}, Limit{"Mish", 0, kInfinity}, Limit{"Gelu", 0, kInfinity},
-        Limit{"Elu", -1, kInfinity}}) {
+        Limit{"Elu", -1, kInfinity}, Limit{"Selu", -1.7580993F, kInfinity},
+        Limit{"Celu", -1, kInfinity}, Limit{"Swish", 0, kInfinity}}) {
     for (const char* arithmetic : {"exact", "float32"}) {
       const std::vector<float> y = Floats({op, {}, {&x}, FloatType(), arithmetic});
       EXPECT_EQ(y[0], low) << op;
@@ -167,6 +221,39 @@ TEST(TranscendentalLimits, AreNotANumberOutsideTheDomain) {
   for (const char* op : {"Log", "Sqrt"}) {
     EXPECT_TRUE(std::isnan(Floats({op, {}, {&wide}, FloatType()})[0])) << op;
   }
+}
+
+// sin(10^22) is -0.8522008497671888017727... (K. C. Ng, "Argument reduction for huge arguments:
+// good to the last bit", 1992), and its cosine the root of what is left.
+TEST(Sin, IsThatOfTheWholeArgument) {
+  Tensor x = *format::MakeTensor(ElementType::kDouble, {2});
+  x.As<double>()[0] = 1e22;
+  x.As<double>()[1] = std::numeric_limits<double>::infinity();
+  const OutputType y{ElementType::kDouble, std::nullopt};
+  for (const auto& [op, value] :
+       {std::pair("Sin", -0.8522008497671888), std::pair("Cos", 0.52321478539513894)}) {
+    OpRun run{op, {}, {&x}, y};
+    const Tensor result = *run.Run();
+    EXPECT_EQ(result.As<double>()[0], value);
+    EXPECT_TRUE(std::isnan(result.As<double>()[1]));
+  }
+}
+
+// Far from every scale of 2^-1000: quotients of 2^-1100 times alpha, powers beyond binary64.
+TEST(Transcendental, HoldsWhereBinary64Underflows) {
+  Tensor x = *format::MakeTensor(ElementType::kDouble, {1});
+  x.As<double>()[0] = -0x1p-1020;
+  const OutputType y{ElementType::kDouble, std::nullopt};
+  const auto of = [&](const char* op, std::vector<Attribute> attributes) {
+    OpRun run{op, std::move(attributes), {&x}, y};
+    return (*run.Run()).As<double>()[0];
+  };
+  EXPECT_EQ(of("Celu", {Attribute::Float("alpha", 0x1.8p100F)}), -0x1p-1020);
+  EXPECT_EQ(of("Selu", {Attribute::Float("alpha", 0x1p100F), Attribute::Float("gamma", 0x1p100F)}),
+            -0x1p-820);
+  x.As<double>()[0] = -0x1p1020;
+  EXPECT_EQ(of("Swish", {Attribute::Float("alpha", 0x1p100F)}), 0);
+  EXPECT_EQ(of("Swish", {Attribute::Float("alpha", -0x1p100F)}), -0x1p1020);
 }
 
 // Roots that are rational can be ties: sqrt(6.25) = 2.5 to 2, sqrt(12.25) = 3.5 to 4; a neighbour

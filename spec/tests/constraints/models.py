@@ -18,6 +18,27 @@ def unary(stem, type, opset=None, plain=False):
     same_shape(o, 2)
     return o
 
+def comparison(stem, type, opset=None):
+    """C1 the operands, C2 the result, C3 and C4 the shapes"""
+    o = Op(stem, type, opset)
+    o.C(1, 'b is the plain INT8 beside a quantized a', 'a:q[2] b:i8[2] -> y:b[2]', 'a:q[2] b:q[2] -> y:b[2]')
+    o.C(1, 'plain operands of one width, but for the sign', 'a:i8[2] b:u8[2] -> y:b[2]', 'a:i8[2] b:i8[2] -> y:b[2]')
+    o.C(1, 'a is DOUBLE, no real operand, b FLOAT', 'a:d[2] b:f[2] -> y:b[2]', 'a:h[2] b:f[2] -> y:b[2]')
+    o.C(1, 'a is BOOL, b the UINT8 that holds as many bits', 'a:b[2] b:u8[2] -> y:b[2]', 'a:u8[2] b:u8[2] -> y:b[2]')
+    o.C(2, 'the result has the type of the operands', 'a:f[2] b:f[2] -> y:f[2]', 'a:f[2] b:f[2] -> y:b[2]')
+    o.C(2, 'the result is UINT8, of zeros and ones', 'a:u8[2] b:u8[2] -> y:u8[2]', 'a:u8[2] b:u8[2] -> y:b[2]')
+    o.C(3, 'axes are aligned at the last: 3 and 2', 'a:q[2,3] b:q[2] -> y:b', 'a:q[2,3] b:q[2,1] -> y:b')
+    o.C(3, 'an empty axis and one of size 2: 0 is not 1', 'a:q[0] b:q[2] -> y:b', 'a:q[0] b:q[1] -> y:b')
+    o.C(4, 'y is declared with the shape of a, which b enlarges', 'a:q[2,1] b:q[1,3] -> y:b[2,1]', 'a:q[2,1] b:q[1,3] -> y:b[2,3]')
+    return o
+
+def logical(stem, type):
+    o = Op(stem, type)
+    o.C(1, 'b is UINT8, of zeros and ones', 'a:b[2] b:u8[2] -> y:b[2]', 'a:b[2] b:b[2] -> y:b[2]')
+    o.C(1, 'y is UINT8', 'a:b[2] b:b[2] -> y:u8[2]', 'a:b[2] b:b[2] -> y:b[2]')
+    o.C(2, 'axes are aligned at the last: 3 and 2', 'a:b[2,3] b:b[2] -> y:b', 'a:b[2,3] b:b[2,1] -> y:b')
+    o.C(3, 'y is declared with the shape of a, which b enlarges', 'a:b[2,1] b:b[1,3] -> y:b[2,1]', 'a:b[2,1] b:b[1,3] -> y:b[2,3]')
+
 def alpha(o, n, name='alpha'):
     o.C(n, name + ' is an infinity', 'x:q[3] -> y:q[3]', A={name: 'inf'}, G={name: 0.5})
     o.C(n, name + ' is NaN', 'x:q[3] -> y:q[3]', A={name: 'nan'}, G={name: 0.5})
@@ -36,14 +57,26 @@ def binary(stem, type, opset=None, c4=False):
 unary('abs', 'Abs', plain=True)
 unary('neg', 'Neg', plain=True)
 unary('relu', 'Relu', plain=True)
-for s, t, ops in [('erf', 'Erf', None), ('exp', 'Exp', None), ('hard_swish', 'HardSwish', None), ('log', 'Log', None),
+unary('sign', 'Sign', plain=True)
+for s, t, ops in [('floor', 'Floor', None), ('ceil', 'Ceil', None), ('round', 'Round', None), ('erf', 'Erf', None), ('exp', 'Exp', None), ('hard_swish', 'HardSwish', None), ('log', 'Log', None),
                   ('mish', 'Mish', 18), ('reciprocal', 'Reciprocal', None), ('sigmoid', 'Sigmoid', None),
-                  ('softplus', 'Softplus', None), ('sqrt', 'Sqrt', None), ('tanh', 'Tanh', None)]:
+                  ('softplus', 'Softplus', None), ('sqrt', 'Sqrt', None), ('tanh', 'Tanh', None),
+                  ('sin', 'Sin', None), ('cos', 'Cos', None), ('softsign', 'Softsign', None)]:
     unary(s, t, ops)
 alpha(unary('elu', 'Elu'), 3)
 alpha(unary('leaky_relu', 'LeakyRelu'), 3)
 o = unary('hard_sigmoid', 'HardSigmoid')
 alpha(o, 3, 'beta'); alpha(o, 3, 'alpha')
+o = unary('selu', 'Selu')
+alpha(o, 3, 'gamma'); alpha(o, 3)
+o = unary('celu', 'Celu')
+alpha(o, 3)
+o.C(3, 'alpha is 0, and x over it has no value', 'x:q[3] -> y:q[3]', A={'alpha': 0.0}, G={'alpha': 0.25})
+o.C(3, 'alpha is negative', 'x:q[3] -> y:q[3]', A={'alpha': -0.5}, G={'alpha': 0.5})
+alpha(unary('thresholded_relu', 'ThresholdedRelu'), 3)
+alpha(unary('swish', 'Swish', 24), 3)
+o = unary('shrink', 'Shrink')
+alpha(o, 3, 'lambd'); alpha(o, 3, 'bias')
 o = unary('gelu', 'Gelu', 20)
 o.C(3, 'approximate is a name of another case', 'x:q[3] -> y:q[3]', A={'approximate': 'Tanh'}, G={'approximate': 'tanh'})
 o.C(3, 'approximate is another approximation', 'x:q[3] -> y:q[3]', A={'approximate': 'sigmoid'}, G={'approximate': 'none'})
@@ -80,6 +113,161 @@ o.C(1, 'x is plain and z real, though y may be anything', 'x:i32[2] y:f[2] -> z:
 o.C(1, 'the output is BOOL, which is no real operand', 'x:q[2] y:q[2] -> z:b[2]', 'x:q[2] y:q[2] -> z:f[2]')
 o.C(2, 'axes are aligned at the last: 3 and 2', 'x:q[2,3] y:i32[2] -> z:q', 'x:q[2,3] y:i32[2,1] -> z:q')
 o.C(3, 'z is declared with the shape of x, which y enlarges', 'x:q[2,1] y:q[1,3] -> z:q[2,1]', 'x:q[2,1] y:q[1,3] -> z:q[2,3]')
+
+o = binary('mod', 'Mod', 28)
+o.C(4, 'the second divisor of plain integers is 0', 'a:i32[2]=6,7 b:i32[2]=2,0 -> y:i32[2]', 'a:i32[2]=6,7 b:i32[2]=2,1 -> y:i32[2]', run='b')
+o.C(5, 'fmod is -1', 'a:i32[2] b:i32[2] -> y:i32[2]', A={'fmod': -1}, G={'fmod': 1}, opset=13)
+o.C(5, 'fmod is left to its default before opset 28, of quantized values', 'a:q[2] b:q[2] -> y:q[2]', opset=27, gopset=28)
+o.C(5, 'fmod is 0 before opset 28, of DOUBLE', 'a:d[2] b:d[2] -> y:d[2]', A={'fmod': 0}, G={'fmod': 1}, opset=13)
+
+o = Op('cum_sum', 'CumSum')
+o.C(1, 'x is the plain INT8 and y the quantized type over it', 'x:i8[3] axis:i64[]=0 -> y:q[3]', 'x:q[3] axis:i64[]=0 -> y:q[3]')
+o.C(1, 'plain types of x and y differ in width', 'x:i32[3] axis:i64[]=0 -> y:i64[3]', 'x:i64[3] axis:i64[]=0 -> y:i64[3]')
+o.C(2, 'axis is INT16', 'x:q[3] axis:i16[]=0 -> y:q[3]', 'x:q[3] axis:i32[]=0 -> y:q[3]')
+o.C(2, 'axis has rank 2', 'x:q[3] axis:i64[1,1]=0 -> y:q[3]', 'x:q[3] axis:i64[1]=0 -> y:q[3]')
+o.C(2, 'axis is the rank', 'x:q[3] axis:i64[]=1 -> y:q[3]', 'x:q[3] axis:i64[]=-1 -> y:q[3]', run='axis')
+o.C(2, 'x has no axis', 'x:q[] axis:i64[]=0 -> y:q[]', 'x:q[1] axis:i64[]=0 -> y:q[1]')
+o.C(3, 'exclusive is 2', 'x:q[3] axis:i64[]=0 -> y:q[3]', A={'exclusive': 2}, G={'exclusive': 1})
+o.C(3, 'reverse is -1', 'x:q[3] axis:i64[]=0 -> y:q[3]', A={'reverse': -1}, G={'reverse': 1})
+o.C(4, 'y is declared with the axes of x exchanged', 'x:q[2,3] axis:i64[]=0 -> y:q[3,2]', 'x:q[2,3] axis:i64[]=0 -> y:q[2,3]')
+
+def bits(stem, type, opset, A=None):
+    """C1 the types, C2 and C3 the shapes"""
+    o = Op(stem, type, opset)
+    o.C(1, 'a and b are quantized over one integer type', 'a:q[2] b:q[2] -> y:q[2]', 'a:u8[2] b:u8[2] -> y:u8[2]', A=A)
+    o.C(1, 'DOUBLE is plain, and no integer', 'a:d[2] b:d[2] -> y:d[2]', 'a:u64[2] b:u64[2] -> y:u64[2]', A=A)
+    o.C(1, 'BOOL is one bit, and no integer', 'a:b[2] b:b[2] -> y:b[2]', 'a:u8[2] b:u8[2] -> y:u8[2]', A=A)
+    o.C(1, 'b is wider than a', 'a:u8[2] b:u16[2] -> y:u8[2]', 'a:u16[2] b:u16[2] -> y:u16[2]', A=A)
+    o.C(1, 'y has the other sign', 'a:u8[2] b:u8[2] -> y:i8[2]', 'a:u8[2] b:u8[2] -> y:u8[2]', A=A)
+    o.C(2, 'axes are aligned at the last: 3 and 2', 'a:u8[2,3] b:u8[2] -> y:u8', 'a:u8[2,3] b:u8[2,1] -> y:u8', A=A)
+    o.C(3, 'y is declared with the shape of a, which b enlarges', 'a:u8[2,1] b:u8[1,3] -> y:u8[2,1]', 'a:u8[2,1] b:u8[1,3] -> y:u8[2,3]', A=A)
+    return o
+
+o = bits('bit_shift', 'BitShift', None, {'direction': 'LEFT'})
+o.C(4, 'direction is up', 'a:u8[2] b:u8[2] -> y:u8[2]', A={'direction': 'UP'}, G={'direction': 'RIGHT'})
+bits('bitwise_and', 'BitwiseAnd', 18)
+bits('bitwise_or', 'BitwiseOr', 18)
+bits('bitwise_xor', 'BitwiseXor', 18)
+
+o = Op('bitwise_not', 'BitwiseNot', 18)
+o.C(1, 'x is quantized', 'x:q[3] -> y:q[3]', 'x:i8[3] -> y:i8[3]')
+o.C(1, 'DOUBLE is plain, and no integer', 'x:d[3] -> y:d[3]', 'x:i64[3] -> y:i64[3]')
+o.C(1, 'y has the other sign', 'x:i8[3] -> y:u8[3]', 'x:u8[3] -> y:u8[3]')
+o.C(2, 'y is declared with the axes of x exchanged', 'x:i8[2,3] -> y:i8[3,2]', 'x:i8[2,3] -> y:i8[2,3]')
+
+def question(stem, type):
+    """C1 the operand, C2 the result, C3 the shape"""
+    o = Op(stem, type)
+    o.C(1, 'x is a plain integer', 'x:i32[3] -> y:b[3]', 'x:q[3] -> y:b[3]')
+    o.C(1, 'x is BOOL', 'x:b[3] -> y:b[3]', 'x:d[3] -> y:b[3]')
+    o.C(2, 'y is INT8', 'x:f[3] -> y:i8[3]', 'x:f[3] -> y:b[3]')
+    o.C(2, 'y has the type of x', 'x:f[3] -> y:f[3]', 'x:f[3] -> y:b[3]')
+    o.C(3, 'y is declared with the axes of x exchanged', 'x:f[2,3] -> y:b[3,2]', 'x:f[2,3] -> y:b[2,3]')
+    return o
+
+question('is_na_n', 'IsNaN')
+o = question('is_inf', 'IsInf')
+o.C(4, 'detect_negative is -1', 'x:f[3] -> y:b[3]', A={'detect_negative': -1}, G={'detect_negative': 0})
+o.C(4, 'detect_positive is 2', 'x:f[3] -> y:b[3]', A={'detect_positive': 2}, G={'detect_positive': 1})
+
+o = Op('cast_like', 'CastLike')
+o.C(1, 'like is COMPLEX64', 'x:f[2] *like:c64[1] -> y:c64[2]', 'x:f[2] like:d[1] -> y:d[2]')
+o.C(2, 'y has the plain type under that of like', 'x:f[3] like:q[1] -> y:i8[3]', 'x:f[3] like:q[1] -> y:q[3]')
+o.C(2, 'y has the type of x', 'x:f[3] like:i32[1] -> y:f[3]', 'x:f[3] like:i32[1] -> y:i32[3]')
+o.C(3, 'y is declared with the shape of like', 'x:f[3] like:i32[2] -> y:i32[2]', 'x:f[3] like:i32[2] -> y:i32[3]')
+o.C(4, 'saturate is 2', 'x:f[3] like:f8[1] -> y:f8[3]', A={'saturate': 2}, G={'saturate': 0}, opset=19)
+o.C(4, 'a scaled small float does not saturate', 'x:f[3] like:f8q[1] -> y:f8q[3]', A={'saturate': 0}, G={'saturate': 1}, opset=19)
+o.C(4, 'round_mode is even', 'x:f[3] like:e8m0[1] -> y:e8m0[3]', A={'round_mode': 'even'}, G={'round_mode': 'nearest'}, opset=24)
+
+def tensor(kind, data, dims=(1,)):
+    return {'type': kind, 'shape': list(dims), 'data': data}
+
+o = Op('constant_of_shape', 'ConstantOfShape')
+o.C(1, 'value has two elements', 'sizes:i64[1]=2 -> y:f', A={'value': tensor('float', [1.0, 2.0], [2])}, G={'value': tensor('float', [1.0], [1, 1])})
+o.C(1, 'value has no element', 'sizes:i64[1]=2 -> y:f', A={'value': tensor('float', [], [0])}, G={'value': tensor('float', [1.0], [])})
+o.C(2, 'y is DOUBLE, value FLOAT', 'sizes:i64[1]=2 -> y:d', 'sizes:i64[1]=2 -> y:f', A={'value': tensor('float', [1.0])})
+o.C(2, 'without value y is FLOAT', 'sizes:i64[1]=2 -> y:i32', 'sizes:i64[1]=2 -> y:f')
+o.C(2, 'y is quantized over another storage', 'sizes:i64[1]=2 -> y:uq', 'sizes:i64[1]=2 -> y:q', A={'value': tensor('int8', [1])})
+o.C(3, 'the second size is -1', 'sizes:i64[2]=2,-1 -> y:f', 'sizes:i64[2]=2,0 -> y:f', run='sizes')
+o.C(3, 'sizes is INT32', 'sizes:i32[1]=2 -> y:f', 'sizes:i64[1]=2 -> y:f')
+o.C(3, 'sizes has rank 2', 'sizes:i64[1,1]=2 -> y:f', 'sizes:i64[1]=2 -> y:f')
+o.C(4, 'y is declared with the sizes exchanged', 'sizes:i64[2]=2,3 -> y:f[3,2]', 'sizes:i64[2]=2,3 -> y:f[2,3]')
+
+o = Op('dropout', 'Dropout')
+o.C(1, 'x is DOUBLE and y FLOAT', 'x:d[3] -> y:f[3]', 'x:q[3] -> y:f[3]')
+o.C(2, 'mask is UINT8', 'x:f[3] -> y:f[3] mask:u8[3]', 'x:f[3] -> y:f[3] mask:b[3]')
+o.C(2, 'ratio has rank 2', 'x:f[3] ratio:f[1,1] -> y:f[3]', 'x:f[3] ratio:f[1] -> y:f[3]')
+o.C(2, 'training_mode has two elements', 'x:f[3] ratio:f[] training_mode:b[2]=0,0 -> y:f[3]', 'x:f[3] ratio:f[] training_mode:b[]=0 -> y:f[3]')
+o.C(4, 'training, which the text does not define', 'x:f[3] ratio:f[] training_mode:b[]=1 -> y:f[3]', 'x:f[3] ratio:f[] training_mode:b[]=0 -> y:f[3]')
+o.C(3, 'y is declared with the axes of x exchanged', 'x:f[2,3] -> y:f[3,2]', 'x:f[2,3] -> y:f[2,3]')
+o.C(3, 'mask is declared with the axes of x exchanged', 'x:f[2,3] -> y:f[2,3] mask:b[3,2]', 'x:f[2,3] -> y:f[2,3] mask:b[2,3]')
+
+o = Op('eye_like', 'EyeLike')
+o.C(1, 'y is INT32, dtype INT64', 'x:f[2,2] -> y:i32[2,2]', 'x:f[2,2] -> y:i64[2,2]', A={'dtype': 7})
+o.C(1, 'x is a plain integer, y FLOAT', 'x:i32[2,2] -> y:f[2,2]', 'x:q[2,2] -> y:f[2,2]')
+o.C(1, 'y is a FLOAT8, which holds no sum', 'x:f[2,2] -> y:f8[2,2]', 'x:f[2,2] -> y:f[2,2]')
+o.C(2, 'x has rank 1', 'x:f[4] -> y:f', 'x:f[4,1] -> y:f')
+o.C(2, 'x has rank 3', 'x:f[1,2,2] -> y:f', 'x:f[2,2] -> y:f')
+o.C(3, 'y is declared with the axes of x exchanged', 'x:f[2,3] -> y:f[3,2]', 'x:f[2,3] -> y:f[2,3]')
+
+o = Op('range', 'Range')
+o.C(1, 'limit is INT64, start INT32', 'start:i32[]=0 limit:i64[]=3 delta:i32[]=1 -> y:i32', 'start:i32[]=0 limit:i32[]=3 delta:i32[]=1 -> y:i32')
+o.C(1, 'all are quantized', 'start:q[]=0 limit:q[]=3 delta:q[]=2 -> y:q', 'start:f[]=0 limit:f[]=3 delta:f[]=1 -> y:q')
+o.C(2, 'y is FLOAT, start INT32', 'start:i32[]=0 limit:i32[]=3 delta:i32[]=1 -> y:f', 'start:f[]=0 limit:f[]=3 delta:f[]=1 -> y:f')
+o.C(3, 'delta is 0', 'start:i32[]=0 limit:i32[]=3 delta:i32[]=0 -> y:i32', 'start:i32[]=0 limit:i32[]=3 delta:i32[]=-1 -> y:i32', run='delta')
+o.C(3, 'limit is infinite', 'start:f[]=0 limit:f[]=inf delta:f[]=1 -> y:f', 'start:f[]=0 limit:f[]=2 delta:f[]=1 -> y:f', run='limit')
+o.C(3, 'start has two elements', 'start:f[2]=0,1 limit:f[]=3 delta:f[]=1 -> y:f', 'start:f[1]=0 limit:f[]=3 delta:f[]=1 -> y:f')
+o.C(4, 'limit is taken in', 'start:i32[]=0 limit:i32[]=3 delta:i32[]=1 -> y:i32[4]', 'start:i32[]=0 limit:i32[]=3 delta:i32[]=1 -> y:i32[3]')
+o.C(5, 'stash_type is FLOAT16', 'start:f[]=0 limit:f[]=3 delta:f[]=1 -> y:f', A={'stash_type': 10}, G={'stash_type': 1}, opset=27)
+
+o = Op('size', 'Size')
+o.C(1, 'y is INT32', 'x:f[3] -> y:i32[]', 'x:f[3] -> y:i64[]')
+o.C(2, 'y is a list of one', 'x:f[3] -> y:i64[1]', 'x:f[3] -> y:i64[]')
+
+o = Op('non_zero', 'NonZero')
+o.C(1, 'x is a FLOAT8 without scale', 'x:f8[3] -> y:i64', 'x:f8q[3] -> y:i64')
+o.C(2, 'y is INT32', 'x:f[3] -> y:i32', 'x:f[3] -> y:i64')
+o.C(3, 'y has a row too many', 'x:i8[2,2] -> y:i64[3,4]', 'x:i8[2,2] -> y:i64[2,4]')
+
+o = Op('trilu', 'Trilu', 14)
+o.C(1, 'x is the plain INT8 and y the quantized type over it', 'x:i8[2,2] -> y:q[2,2]', 'x:f[2,2] -> y:q[2,2]')
+o.C(2, 'x has rank 1', 'x:f[4] -> y:f', 'x:f[1,4] -> y:f')
+o.C(3, 'k is INT32', 'x:f[2,2] k:i32[]=0 -> y:f', 'x:f[2,2] k:i64[]=0 -> y:f')
+o.C(3, 'k has two elements', 'x:f[2,2] k:i64[2]=0,1 -> y:f', 'x:f[2,2] k:i64[1]=0 -> y:f')
+o.C(4, 'upper is -1', 'x:f[2,2] -> y:f', A={'upper': -1}, G={'upper': 0})
+o.C(5, 'y is declared with the axes of x exchanged', 'x:f[2,3] -> y:f[3,2]', 'x:f[2,3] -> y:f[2,3]')
+
+o = Op('one_hot', 'OneHot')
+o.C(1, 'indices are quantized', 'i:q[3] d:i64[]=2 v:f[2] -> y:f[3,2]', 'i:f[3] d:i64[]=2 v:f[2] -> y:f[3,2]')
+o.C(1, 'depth is BOOL', 'i:i64[3] d:b[]=1 v:f[2] -> y:f[3,1]', 'i:i64[3] d:u8[]=1 v:f[2] -> y:f[3,1]')
+o.C(2, 'off and on are plain integers, the result the quantized type over them', 'i:i64[3] d:i64[]=2 v:i8[2] -> y:q[3,2]', 'i:i64[3] d:i64[]=2 v:q[2] -> y:q[3,2]')
+o.C(3, 'depth has two elements', 'i:i64[3] d:i64[2]=2,2 v:f[2] -> y:f', 'i:i64[3] d:i64[1]=2 v:f[2] -> y:f')
+o.C(3, 'depth is -1', 'i:i64[3] d:i64[]=-1 v:f[2] -> y:f', 'i:i64[3] d:i64[]=0 v:f[2] -> y:f', run='d')
+o.C(3, 'depth is NaN', 'i:i64[3] d:f[]=nan v:f[2] -> y:f', 'i:i64[3] d:f[]=1.5 v:f[2] -> y:f', run='d')
+o.C(4, 'axis is the rank of y', 'i:i64[3] d:i64[]=2 v:f[2] -> y:f', A={'axis': 2}, G={'axis': 1})
+o.C(4, 'indices has no axis', 'i:i64[] d:i64[]=2 v:f[2] -> y:f', 'i:i64[1] d:i64[]=2 v:f[2] -> y:f')
+o.C(5, 'off alone', 'i:i64[3] d:i64[]=2 v:f[1] -> y:f', 'i:i64[3] d:i64[]=2 v:f[2] -> y:f')
+o.C(5, 'off and on stand in a column', 'i:i64[3] d:i64[]=2 v:f[2,1] -> y:f', 'i:i64[3] d:i64[]=2 v:f[2] -> y:f')
+o.C(6, 'y has the new axis first', 'i:i64[3] d:i64[]=2 v:f[2] -> y:f[2,3]', 'i:i64[3] d:i64[]=2 v:f[2] -> y:f[3,2]')
+
+o = Op('lp_normalization', 'LpNormalization')
+o.C(1, 'plain integers are not computed with here, though both types are one', 'x:i32[3] -> y:i32[3]', 'x:d[3] -> y:d[3]')
+o.C(1, 'x is DOUBLE and y FLOAT: all or none are DOUBLE', 'x:d[3] -> y:f[3]', 'x:f[3] -> y:f[3]')
+o.C(2, 'axis is -rank - 1', 'x:q[2,3] -> y:q[2,3]', A={'axis': -3}, G={'axis': -2})
+o.C(2, 'x has no axis', 'x:q[] -> y:q[]', 'x:q[1] -> y:q[1]')
+o.C(3, 'p is 0', 'x:q[3] -> y:q[3]', A={'p': 0}, G={'p': 1})
+o.C(3, 'p is 3', 'x:q[3] -> y:q[3]', A={'p': 3}, G={'p': 2})
+same_shape(o, 4)
+
+comparison('equal', 'Equal')
+for s, t, ops in [('greater', 'Greater', None), ('less', 'Less', None), ('greater_or_equal', 'GreaterOrEqual', None),
+                  ('less_or_equal', 'LessOrEqual', None)]:
+    comparison(s, t, ops).C(1, 'BOOL, which has no order', 'a:b[2] b:b[2] -> y:b[2]', 'a:u8[2] b:u8[2] -> y:b[2]')
+logical('and', 'And'); logical('or', 'Or'); logical('xor', 'Xor')
+o = Op('not', 'Not')
+o.C(1, 'x is UINT8, of zeros and ones', 'x:u8[2] -> y:b[2]', 'x:b[2] -> y:b[2]')
+o.C(1, 'y is UINT8', 'x:b[2] -> y:u8[2]', 'x:b[2] -> y:b[2]')
+o.C(2, 'y is declared with an axis of size 1 more than x has', 'x:b[2,3] -> y:b[1,2,3]', 'x:b[2,3] -> y:b[2,3]')
 
 o = Op('where', 'Where')
 o.C(1, 'condition is UINT8, of zeros and ones', 'condition:u8[2]=0,1 x:q[2] y:q[2] -> z:q[2]', 'condition:b[2] x:q[2] y:q[2] -> z:q[2]')
@@ -187,6 +375,36 @@ o.C(3, 'indices is UINT64', 'data:q[3] indices:u64[1]=2 -> y:q[1]', 'data:q[3] i
 o.C(4, 'an index is one below -size', 'data:q[3] indices:i64[2]=0,-4 -> y:q[2]', 'data:q[3] indices:i64[2]=0,-3 -> y:q[2]', run='indices')
 o.C(4, 'the index is the size of the axis, in a table that has more rows', 'data:q[4,3] indices:i64[1]=3 -> y:q[4,1]', 'data:q[4,3] indices:i64[1]=2 -> y:q[4,1]', A={'axis': 1}, run='indices')
 o.C(5, 'a scalar index removes the axis', 'data:q[2,3] indices:i64[]=1 -> y:q[1,3]', 'data:q[2,3] indices:i64[]=1 -> y:q[3]')
+
+o = Op('einsum', 'Einsum')
+for why, broken, kept in [('b is the plain INT8 beside a quantized a', 'a:q[2] b:i8[2] -> y:q[2]', 'a:q[2] b:q[2] -> y:q[2]'),
+                          ('plain types differ in width', 'a:i32[2] b:i32[2] -> y:i64[2]', 'a:i32[2] b:i32[2] -> y:i32[2]'),
+                          ('BOOL is no number', 'a:b[2] b:b[2] -> y:b[2]', 'a:u8[2] b:u8[2] -> y:u8[2]')]:
+    o.C(1, why, broken, kept, A={'equation': 'i,i->i'})
+for why, broken, kept in [('one term for two inputs', 'i->i', 'i,i->i'), ('a digit', 'i,1->', 'i,j->'),
+                          ('two dots', '..i,i->i', '...i,i->i'), ('two ellipses in a term', '...i...,i->i', 'i...,i->i'),
+                          ('half an arrow', 'i,i-', 'i,i->'), ('two terms for y', 'i,j->i,j', 'i,j->ij')]:
+    o.C(2, why, 'a:q[2] b:q[2] -> y:q', A={'equation': broken}, G={'equation': kept})
+o.C(3, 'an axis without a letter', 'a:q[2,3] -> y:q', A={'equation': 'i->i'}, G={'equation': 'ij->i'})
+o.C(3, 'three letters and an ellipsis for two axes', 'a:q[2,3] -> y:q', A={'equation': '...ijk->i'}, G={'equation': '...ij->i'})
+o.C(3, 'an ellipsis of one axis and one of none', 'a:q[2,3] b:q[2] -> y:q', A={'equation': 'i...,...i->i'}, G={'equation': 'ij...,...i->i'})
+o.C(4, 'y has a letter that no input has', 'a:q[2,3] -> y:q', A={'equation': 'ij->ik'}, G={'equation': 'ij->ij'})
+o.C(4, 'y has a letter twice', 'a:q[2,2] -> y:q', A={'equation': 'ij->ii'}, G={'equation': 'ii->i'})
+o.C(5, 'one letter for sizes 2 and 3', 'a:q[2,3] b:q[2,3] -> y:q', A={'equation': 'ij,jk->ik'}, G={'equation': 'ij,ik->jk'})
+o.C(5, 'a diagonal of 2 and 3', 'a:q[2,3] -> y:q', A={'equation': 'ii'}, G={'equation': 'ij'})
+o.C(5, 'the axes of ellipses are 2 and 3', 'a:q[2,3] b:q[3,2] -> y:q', A={'equation': '...i,...j->ij'}, G={'equation': '...i,j...->ij'})
+o.C(6, 'y is declared with the order of x', 'a:q[2,3] -> y:q[2,3]', 'a:q[2,3] -> y:q[3,2]', A={'equation': 'ij->ji'})
+o.C(6, 'the axis of the ellipsis is last', 'a:q[2,3] -> y:q[2,3]', 'a:q[2,3] -> y:q[3,2]', A={'equation': 'i...'})
+
+o = moves('gather_elements', 'GatherElements', 'data:{t}[3] indices:i64[2]=2,0', 'y:{u}[2]')
+o.C(2, 'axis is the rank', 'data:q[2,3] indices:i64[1,1]=0 -> y:q', A={'axis': 2}, G={'axis': 1})
+o.C(2, 'data is a scalar', 'data:q[] indices:i64[]=0 -> y:q', 'data:q[1] indices:i64[1]=0 -> y:q')
+o.C(3, 'indices is INT16', 'data:q[3] indices:i16[1]=2 -> y:q[1]', 'data:q[3] indices:i32[1]=2 -> y:q[1]')
+o.C(3, 'indices is a list beside data of rank 2', 'data:q[2,3] indices:i64[1]=0 -> y:q', 'data:q[2,3] indices:i64[1,1]=0 -> y:q')
+o.C(3, 'indices has more columns than data, gathered by rows', 'data:q[2,3] indices:i64[1,4]=0,1,0,1 -> y:q', 'data:q[2,3] indices:i64[4,1]=0,1,0,1 -> y:q')
+o.C(4, 'an index is one below -size', 'data:q[3] indices:i64[2]=0,-4 -> y:q[2]', 'data:q[3] indices:i64[2]=0,-3 -> y:q[2]', run='indices')
+o.C(4, 'the index is the size of the axis, in data that has more rows', 'data:q[4,3] indices:i64[1,1]=3 -> y:q', 'data:q[4,3] indices:i64[1,1]=2 -> y:q', A={'axis': 1}, run='indices')
+o.C(5, 'y is declared with the shape of data', 'data:q[3] indices:i64[2]=2,0 -> y:q[3]', 'data:q[3] indices:i64[2]=2,0 -> y:q[2]')
 
 o = moves('gather_nd', 'GatherND', 'data:{t}[3] indices:i64[2,1]=2,0', 'y:{u}[2]')
 o.C(2, 'indices is INT32, which Gather takes', 'data:q[3] indices:i32[1,1]=2 -> y:q[1]', 'data:q[3] indices:i64[1,1]=2 -> y:q[1]')
@@ -296,6 +514,56 @@ o.C(5, 'reduction sum is add here', 'data:q[4] indices:i64[1,1]=0 updates:q[1] -
 o.C(6, 'the greatest of BOOLs', 'data:b[4] indices:i64[1,1]=0 updates:b[1] -> y:b[4]', A={'reduction': 'max'}, G={'reduction': 'none'})
 o.C(6, 'a sum of BOOLs', 'data:b[4] indices:i64[1,1]=0 updates:b[1] -> y:b[4]', 'data:u8[4] indices:i64[1,1]=0 updates:u8[1] -> y:u8[4]', A={'reduction': 'add'})
 o.C(7, 'y is declared with the shape of updates', 'data:q[4] indices:i64[2,1]=0,1 updates:q[2] -> y:q[2]', 'data:q[4] indices:i64[2,1]=0,1 updates:q[2] -> y:q[4]')
+
+o = moves('reverse_sequence', 'ReverseSequence', 'x:{t}[2,3] sequence_lens:i64[3]=2,0,1', 'y:{u}[2,3]')
+o.C(2, 'x has one axis', 'x:q[3] sequence_lens:i64[1]=2 -> y:q', 'x:q[3,1] sequence_lens:i64[1]=2 -> y:q')
+o.C(2, 'both axes are 1', 'x:q[2,2] sequence_lens:i64[2]=2,1 -> y:q', A={'time_axis': 1}, G={'time_axis': 0})
+o.C(2, 'axes 1 and 2', 'x:q[2,2,2] sequence_lens:i64[2]=2,1 -> y:q', A={'time_axis': 2}, G={'time_axis': 0})
+o.C(2, 'a negative axis', 'x:q[2,2] sequence_lens:i64[2]=2,1 -> y:q', A={'batch_axis': -1}, G={'batch_axis': 1})
+o.C(3, 'sequence_lens is INT32', 'x:q[2,3] sequence_lens:i32[3]=2,0,1 -> y:q', 'x:q[2,3] sequence_lens:i64[3]=2,0,1 -> y:q')
+o.C(3, 'as many lengths as times', 'x:q[2,3] sequence_lens:i64[2]=2,0 -> y:q', 'x:q[2,3] sequence_lens:i64[3]=2,0,1 -> y:q')
+o.C(3, 'lengths in a column', 'x:q[2,3] sequence_lens:i64[3,1]=2,0,1 -> y:q', 'x:q[2,3] sequence_lens:i64[3]=2,0,1 -> y:q')
+o.C(4, 'a length of one more than the times', 'x:q[2,3] sequence_lens:i64[3]=2,0,3 -> y:q', 'x:q[2,3] sequence_lens:i64[3]=2,0,2 -> y:q', run='sequence_lens')
+o.C(4, 'a negative length', 'x:q[2,3] sequence_lens:i64[3]=2,0,-1 -> y:q', 'x:q[2,3] sequence_lens:i64[3]=2,0,2 -> y:q', run='sequence_lens')
+o.C(5, 'y is declared with the axes exchanged', 'x:q[2,3] sequence_lens:i64[3]=2,0,1 -> y:q[3,2]', 'x:q[2,3] sequence_lens:i64[3]=2,0,1 -> y:q[2,3]')
+
+o = Op('rotary_embedding', 'RotaryEmbedding', 23)
+x, caches, ids = 'x:q[1,2,3,4]', ' cos_cache:f[1,3,2] sin_cache:f[1,3,2]', ' cos_cache:f[5,2] sin_cache:f[5,2] position_ids:'
+o.C(1, 'sin_cache is the plain INT8', x + ' cos_cache:q[1,3,2] sin_cache:i8[1,3,2] -> y:q', x + ' cos_cache:q[1,3,2] sin_cache:q[1,3,2] -> y:q')
+o.C(1, 'y is DOUBLE', x + caches + ' -> y:d', x + caches + ' -> y:f')
+o.C(2, 'x of rank 3 without num_heads', 'x:q[1,3,8]' + caches + ' -> y:q', G={'num_heads': 2})
+o.C(2, 'three heads of 8 elements', 'x:q[1,3,8]' + caches + ' -> y:q', A={'num_heads': 3}, G={'num_heads': 2})
+o.C(2, 'x has rank 2', 'x:q[3,4]' + caches + ' -> y:q', x + caches + ' -> y:q', A={'num_heads': 1})
+o.C(3, 'an odd number of elements', x + caches + ' -> y:q', A={'rotary_embedding_dim': 3}, G={'rotary_embedding_dim': 4})
+o.C(3, 'more elements than a head has', x + caches + ' -> y:q', A={'rotary_embedding_dim': 6}, G={'rotary_embedding_dim': 4})
+o.C(3, 'a head of three elements', 'x:q[1,2,3,3] cos_cache:f[1,3,1] sin_cache:f[1,3,1] -> y:q', G={'rotary_embedding_dim': 2})
+o.C(3, 'interleaved is -1', x + caches + ' -> y:q', A={'interleaved': -1}, G={'interleaved': 1})
+o.C(4, 'caches of a whole head', x + ' cos_cache:f[1,3,4] sin_cache:f[1,3,4] -> y:q', x + caches + ' -> y:q')
+o.C(4, 'caches of rows without positions', x + ' cos_cache:f[5,2] sin_cache:f[5,2] -> y:q', x + ids + 'i64[1,3]=0,1,4 -> y:q')
+o.C(4, 'sin_cache has more rows', x + ' cos_cache:f[5,2] sin_cache:f[6,2] position_ids:i64[1,3]=0,1,4 -> y:q', x + ids + 'i64[1,3]=0,1,4 -> y:q')
+o.C(4, 'caches of one batch for two', 'x:q[2,2,3,4]' + caches + ' -> y:q', 'x:q[1,2,3,4]' + caches + ' -> y:q')
+o.C(5, 'positions are INT32', x + ids + 'i32[1,3]=0,1,4 -> y:q', x + ids + 'i64[1,3]=0,1,4 -> y:q')
+o.C(5, 'positions for each head', x + ids + 'i64[2,3]=0,1,4,0,1,4 -> y:q', x + ids + 'i64[1,3]=0,1,4 -> y:q')
+o.C(6, 'a position is the number of rows', x + ids + 'i64[1,3]=0,1,5 -> y:q', x + ids + 'i64[1,3]=0,1,4 -> y:q', run='position_ids')
+o.C(6, 'a negative position', x + ids + 'i64[1,3]=0,1,-1 -> y:q', x + ids + 'i64[1,3]=0,1,4 -> y:q', run='position_ids')
+o.C(7, 'y is declared with tokens first', x + caches + ' -> y:q[1,3,2,4]', x + caches + ' -> y:q[1,2,3,4]')
+
+o = Op('scatter_elements', 'ScatterElements', 18)
+o.C(1, 'updates has the storage type of data', 'data:q[4] indices:i64[2]=0,1 updates:i8[2] -> y:q[4]', 'data:q[4] indices:i64[2]=0,1 updates:q[2] -> y:q[4]')
+o.C(1, 'data and updates are INT32, y the quantized type over it', 'data:i32[4] indices:i64[2]=0,1 updates:i32[2] -> y:q32[4]', 'data:i32[4] indices:i64[2]=0,1 updates:i32[2] -> y:i32[4]')
+o.C(2, 'axis is the rank', 'data:q[2,3] indices:i64[1,1]=0 updates:q[1,1] -> y:q', A={'axis': 2}, G={'axis': 1})
+o.C(2, 'data is a scalar', 'data:q[] indices:i64[]=0 updates:q[] -> y:q', 'data:q[1] indices:i64[1]=0 updates:q[1] -> y:q')
+o.C(3, 'indices is UINT64', 'data:q[4] indices:u64[1]=0 updates:q[1] -> y:q[4]', 'data:q[4] indices:i32[1]=0 updates:q[1] -> y:q[4]')
+o.C(3, 'indices is a list beside data of rank 2', 'data:q[2,3] indices:i64[1]=0 updates:q[1] -> y:q', 'data:q[2,3] indices:i64[1,1]=0 updates:q[1,1] -> y:q')
+o.C(3, 'indices has more columns than data, scattered to rows', 'data:q[2,3] indices:i64[1,4]=0,1,0,1 updates:q[1,4] -> y:q', 'data:q[2,3] indices:i64[4,1]=0,1,0,1 updates:q[4,1] -> y:q')
+o.C(4, 'one update more than indices', 'data:q[4] indices:i64[1]=0 updates:q[2] -> y:q[4]', 'data:q[4] indices:i64[1]=0 updates:q[1] -> y:q[4]')
+o.C(4, 'updates broadcasts to indices', 'data:q[2,3] indices:i64[2,3]=0,1,0,1,0,1 updates:q[1,3] -> y:q', 'data:q[2,3] indices:i64[2,3]=0,1,0,1,0,1 updates:q[2,3] -> y:q')
+o.C(5, 'an index is one below -size', 'data:q[4] indices:i64[2]=0,-5 updates:q[2] -> y:q[4]', 'data:q[4] indices:i64[2]=0,-4 updates:q[2] -> y:q[4]', run='indices')
+o.C(5, 'the index is the size of the axis, in data that has more rows', 'data:q[4,3] indices:i64[1,1]=3 updates:q[1,1] -> y:q', 'data:q[4,3] indices:i64[1,1]=2 updates:q[1,1] -> y:q', A={'axis': 1}, run='indices')
+o.C(6, 'reduction sum is add here', 'data:q[4] indices:i64[1]=0 updates:q[1] -> y:q[4]', A={'reduction': 'sum'}, G={'reduction': 'add'})
+o.C(7, 'the greatest of BOOLs', 'data:b[4] indices:i64[1]=0 updates:b[1] -> y:b[4]', A={'reduction': 'max'}, G={'reduction': 'none'})
+o.C(7, 'a sum of BOOLs', 'data:b[4] indices:i64[1]=0 updates:b[1] -> y:b[4]', 'data:u8[4] indices:i64[1]=0 updates:u8[1] -> y:u8[4]', A={'reduction': 'add'})
+o.C(8, 'y is declared with the shape of updates', 'data:q[4] indices:i64[2]=0,1 updates:q[2] -> y:q[2]', 'data:q[4] indices:i64[2]=0,1 updates:q[2] -> y:q[4]')
 
 o = Op('op_shape', 'Shape', file='shape')
 o.C(1, 'y is INT32', 'x:q[2,3] -> y:i32[2]', 'x:q[2,3] -> y:i64[2]')

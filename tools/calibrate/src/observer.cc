@@ -162,6 +162,18 @@ Observations Observer::Release() {
 
 namespace {
 
+// Gives a declared FLOAT value what was observed of it, nullptr for nothing, in the place of older
+// statistics. Copies: a value may be declared twice, as an output that is an input.
+void AnnotateDeclared(const Observation* observation, format::ValueInfo& value) {
+  const bool described = format::Undescribe(value);
+  value.type->statistics.reset();
+  if (observation != nullptr) {
+    value.type->shape = observation->shape;
+    value.type->statistics = observation->statistics;
+  }
+  if (described || value.type->statistics) format::Describe(value);
+}
+
 // `graph` is that of a flat form.
 void AnnotateValues(Observations observations, format::Graph& graph) {
   std::map<std::string, std::size_t> position;  // in the graph's order
@@ -176,16 +188,10 @@ void AnnotateValues(Observations observations, format::Graph& graph) {
     for (format::ValueInfo& value : *values) {
       position.emplace(value.name, position.size());
       if (!value.type || value.type->elem_type != format::ElementType::kFloat) continue;
-      const bool described = format::Undescribe(value);
-      value.type->statistics.reset();
-      const auto observation = observations.find(value.name);
-      if (observation != observations.end()) {
-        // Copies: a value may be declared twice, as an output that is an input.
-        value.type->shape = observation->second.shape;
-        value.type->statistics = observation->second.statistics;
-        declared.insert(value.name);
-      }
-      if (described || value.type->statistics) format::Describe(value);
+      const auto found = observations.find(value.name);
+      const bool observed = found != observations.end();
+      if (observed) declared.insert(value.name);
+      AnnotateDeclared(observed ? &found->second : nullptr, value);
     }
   }
   // A declaration is large, and so may be their number: room for all at once, and no second copy.

@@ -161,6 +161,7 @@ run good.onnx --input bad/x.npy
 run good.onnx --input x.npy --backend NAME
 run good.onnx --input x.npy --arithmetic NAME
 run good.onnx --input x.npy --node-arithmetic NAME=NAME
+run good.onnx --input x.npy --profile NAME
 run good.onnx --input x.npy --backend GUEST
 run good.onnx --input x.npy --backend LIAR --output-dir run
 run operator.onnx --input x.npy

@@ -18,6 +18,7 @@
 #include "qtx/format/check.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
+#include "qtx/format/onnx_operators.h"
 #include "qtx/format/scopes.h"
 #include "table/table.h"
 #include "tensorrt/cache.h"
@@ -51,6 +52,23 @@ std::optional<Error> BrokenRule(const format::Model& model, ErrorCode code, cons
   const format::Finding& first = findings.front();
   return Error{code, first.where, std::string(who) + " breaks a rule: " + first.message,
                first.rule};
+}
+
+// What a model in stock ONNX breaks: kUnsupported for a type that the operator has in the newest
+// opset, but not in this one; else the writer is at fault.
+std::optional<Error> BrokenByWriter(const format::Model& written) {
+  auto broken = BrokenRule(written, ErrorCode::kInternal, "internal: the model written");
+  if (!broken || broken->clause != "graph.C7") return broken;
+  format::Model newest = written;
+  for (format::OpsetImport& opset : newest.opset_imports) {
+    if (opset.domain.empty()) opset.version = format::catalogue::kNewestOpset;
+  }
+  const auto still = BrokenRule(newest, ErrorCode::kInternal, "internal: the model written");
+  if (still && still->where == broken->where) return broken;
+  return Error{ErrorCode::kUnsupported, broken->where,
+               "stock ONNX has this type in a newer opset than " +
+                   std::to_string(format::OnnxOpset(written)) + ", which --opset asks for",
+               broken->clause};
 }
 
 // The extended form defines nodes of opset 13 and later: what quantized values go through in the
@@ -307,7 +325,7 @@ Result<Export> Write(const format::Model& model, const Kind& kind, const Options
     return written;  // Read has checked it
   if (format::FindMetadata(onnx->metadata, format::kStatisticsKey) != nullptr)
     QTX_RETURN_IF_ERROR(format::RecordStatistics(*onnx));
-  auto broken = BrokenRule(*onnx, ErrorCode::kInternal, "internal: the model written");
+  auto broken = BrokenByWriter(*onnx);
   return broken ? Result<Export>(*std::move(broken)) : std::move(written);
 }
 

@@ -202,6 +202,30 @@ TEST(Write, MakesAModelThatBreaksARuleAnErrorOfItsOwn) {
       << written.error().message;
 }
 
+// INT16 is a type of QuantizeLinear's zero point since opset 21.
+format::Model WithNewType(std::int64_t opset) {
+  OnnxMaker maker(opset);
+  maker.model.graph.inputs = {OnnxMaker::Value("x", format::ElementType::kFloat, {2}),
+                              OnnxMaker::Value("s", format::ElementType::kFloat, {}),
+                              OnnxMaker::Value("z", format::ElementType::kInt16, {})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", format::ElementType::kInt16, {2})};
+  maker.Node("QuantizeLinear", {"x", "s", "z"}, {"y"});
+  return maker.model;
+}
+
+TEST(Write, AsksForTheOpsetThatHasTheType) {
+  const auto as_it_is = [](const format::Model& model, const Options&) -> Result<Export> {
+    return Export{model, {}};
+  };
+  const Kind kind{"kind", "", nullptr, nullptr, as_it_is};
+  EXPECT_TRUE(Write(WithNewType(21), kind).has_value());
+  const auto written = Write(WithNewType(17), kind);
+  ASSERT_FALSE(written.has_value());
+  EXPECT_EQ(written.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(written.error().message,
+            "stock ONNX has this type in a newer opset than 17, which --opset asks for");
+}
+
 TEST(Read, BlamesASourceThatBreaksTheRuleItself) {
   const Source source = FromBytes(*WithUnknownAttribute().Serialize(), "x.onnx");
   const auto read = Read(source, *FindKind("qdq"));

@@ -80,6 +80,7 @@ void GraphBuilder::Add(const std::string& stem, Draft draft, std::vector<std::st
   format::Node& node = graph_.nodes.emplace_back();
   node.name = node_names_.Unique(stem + "/" + draft.op_type);
   node.op_type = std::move(draft.op_type);
+  node.domain = std::move(draft.domain);
   node.inputs = std::move(draft.inputs);
   node.outputs = std::move(outputs);
   node.attributes = std::move(draft.attributes);

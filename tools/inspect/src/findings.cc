@@ -198,7 +198,9 @@ std::vector<Finding> Findings(const std::vector<Value>& values) {
   return findings;
 }
 
-Judged WhatWasJudged(const format::Model& listing, const std::vector<Value>& values) {
+namespace {
+
+std::unordered_set<std::string_view> NamesOf(const format::Model& listing) {
   std::unordered_set<std::string_view> names;
   for (const auto* list : {&listing.graph.inputs, &listing.graph.values, &listing.graph.outputs}) {
     for (const format::ValueInfo& value : *list) names.insert(value.name);
@@ -208,6 +210,13 @@ Judged WhatWasJudged(const format::Model& listing, const std::vector<Value>& val
     for (const std::string& output : node.outputs) names.insert(output);
   }
   names.erase("");  // an output that a node does not give
+  return names;
+}
+
+}  // namespace
+
+Judged WhatWasJudged(const format::Model& listing, const std::vector<Value>& values) {
+  std::unordered_set<std::string_view> names = NamesOf(listing);
   Judged judged;
   for (const Value& value : values) {
     if (names.erase(value.name) == 0) continue;

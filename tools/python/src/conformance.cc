@@ -328,6 +328,7 @@ void BindConformance(nb::module_& module) {
       .def_rw("diagnose", &Settings::diagnose);
   BindReports(module);
   module.def("available_backends", [] { return Texts(cli::AvailableBackends()); });
+  module.def("serve", ServePython, nb::arg("adapter"), nb::arg("in_fd"), nb::arg("out_fd"));
   module.def("validate", Validate, nb::arg("suite"), nb::arg("sources"), nb::arg("settings"),
              nb::arg("progress").none());
   module.def("identify", Identify, nb::arg("suite"), nb::arg("source"), nb::arg("filters"));

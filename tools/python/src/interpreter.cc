@@ -10,6 +10,7 @@
 
 #include "binding.h"
 #include "qtx/reference/arithmetic.h"
+#include "qtx/reference/profile.h"
 
 namespace qtx::python {
 namespace {
@@ -66,6 +67,25 @@ nb::list Arithmetics() {
   return names;
 }
 
+nb::list Profiles() {
+  nb::list names;
+  for (const auto& profile : reference::Profiles()) names.append(Text(profile.name));
+  return names;
+}
+
+// Arithmetics by node, and (node, why) of those that the profile does not know.
+nb::tuple Assigned(const format::Model& model, const std::string& name) {
+  const reference::Assignment assignment =
+      WithoutGil([&] { return reference::Assign(*Unwrap(reference::FindProfile(name)), model); });
+  nb::dict by_node;
+  for (const auto& [node, arithmetic] : assignment.by_node) by_node[Text(node)] = Text(arithmetic);
+  nb::list unknown;
+  for (const auto& node : assignment.unknown) {
+    unknown.append(nb::make_tuple(Text(node.where), Text(node.says)));
+  }
+  return nb::make_tuple(by_node, unknown);
+}
+
 }  // namespace
 
 void BindInterpreter(nb::module_& module) {
@@ -79,6 +99,8 @@ void BindInterpreter(nb::module_& module) {
           nb::arg("model"), nb::arg("arithmetic"), nb::arg("by_node"))
       .def("run", RunSession, nb::arg("inputs"), nb::arg("intermediates"));
   module.def("arithmetics", Arithmetics);
+  module.def("profiles", Profiles);
+  module.def("assigned", Assigned, nb::arg("model"), nb::arg("profile"));
 }
 
 }  // namespace qtx::python

@@ -306,6 +306,12 @@ void BindModels(nb::module_& module) {
   module.def("with_outputs", [](const Model& model, const std::vector<std::string>& names) {
     return WithoutGil([&] { return WithOutputs(model, names); });
   });
+  module.def("without_qtx_import", [](Model model) {
+    std::erase_if(model.opset_imports, [](const format::OpsetImport& import) {
+      return import.domain == format::kDomain;
+    });
+    return model;
+  });
   module.def("kinds", Kinds);
 }
 

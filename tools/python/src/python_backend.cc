@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "qtx/backend/backend.h"
+#include "qtx/backend/serve.h"
 
 namespace qtx::python {
 namespace {
@@ -29,20 +30,32 @@ auto Ask(Request request) -> decltype(request()) {
 
 class Prepared : public backend::PreparedModel {
  public:
-  explicit Prepared(nb::object run) : run_(std::move(run)) {}
+  explicit Prepared(nb::object model) : model_(std::move(model)) {}
 
   Result<Outputs> Run(std::span<const Tensor> inputs) override {
     return Ask([&]() -> Result<Outputs> {
-      nb::list list;
-      for (const Tensor& input : inputs) list.append(input);
-      const nb::object answer = (*run_)(list);
+      const nb::object answer = (*model_).attr("run")(List(inputs));
       if (nb::isinstance<Error>(answer)) return nb::cast<Error>(answer);
       return nb::cast<Outputs>(answer);
     });
   }
 
+  Result<std::vector<double>> Measure(std::span<const Tensor> inputs, int repetitions) override {
+    return Ask([&]() -> Result<std::vector<double>> {
+      const nb::object answer = (*model_).attr("measure")(List(inputs), repetitions);
+      if (nb::isinstance<Error>(answer)) return nb::cast<Error>(answer);
+      return nb::cast<std::vector<double>>(answer);
+    });
+  }
+
  private:
-  Kept run_;
+  static nb::list List(std::span<const Tensor> inputs) {
+    nb::list list;
+    for (const Tensor& input : inputs) list.append(input);
+    return list;
+  }
+
+  Kept model_;
 };
 
 class PythonBackend : public backend::Backend {
@@ -81,6 +94,11 @@ conformance::BackendSource PythonSource(nb::object adapter) {
     return std::unique_ptr<backend::Backend>(std::make_unique<PythonBackend>(kept));
   };
   return source;
+}
+
+int ServePython(nb::object adapter, int in_fd, int out_fd) {
+  PythonBackend served(std::make_shared<Kept>(std::move(adapter)));
+  return WithoutGil([&] { return backend::Serve(served, in_fd, out_fd); });
 }
 
 }  // namespace qtx::python

@@ -92,6 +92,20 @@ def test_arithmetics_are_known_by_name():
         qtx.Interpreter(models.add(), 5)
 
 
+def test_a_profile_gives_each_node_an_arithmetic():
+    assert "litert-xnnpack" in qtx.profiles()
+    # XNNPACK adds in integers and rounds half up: 0.5 is 1, where `exact` has 0 (xnnpack.S4).
+    tie = {"a": np.array([[1, 0], [0, 0]], np.int8), "b": np.zeros((2, 2), np.int8)}
+    exact, deployed = qtx.Interpreter(models.add()), qtx.Interpreter(models.add(), profile="litert-xnnpack")
+    by_hand = qtx.Interpreter(models.add(), node_arithmetics={"sum": "xnnpack"})
+    assert deployed.unmodelled == [] and deployed.profile == "litert-xnnpack"
+    assert deployed.run(tie)["y"].stored.tolist() == by_hand.run(tie)["y"].stored.tolist() == [[4, 3], [3, 3]]
+    own = qtx.Interpreter(models.add(), node_arithmetics={"sum": "exact"}, profile="litert-xnnpack")
+    assert own.run(tie)["y"].stored.tolist() == exact.run(tie)["y"].stored.tolist() == [[3, 3], [3, 3]]
+    with pytest.raises(qtx.Error, match="found 'roman', expected one of litert-reference"):
+        qtx.Interpreter(models.add(), profile="roman")
+
+
 def test_threads_share_an_interpreter():
     interpreter = qtx.Interpreter(models.add())
     wrong = []

@@ -95,19 +95,25 @@ struct Begun {
   Fields fields;
 };
 
+// "Wider blocks" of wider-blocks.
+std::string TitleOf(std::string_view slug) {
+  std::string title(slug);
+  std::ranges::replace(title, '-', ' ');
+  title.front() = static_cast<char>(title.front() - 'a' + 'A');
+  return title;
+}
+
 // The next number, and what the templates of a proposal ask.
 Result<Begun> Begin(std::string_view slug, const std::string& folder, std::string_view date) {
   if (!IsWords(slug, '-')) return Refuse(slug, "words of a-z and 0-9 with - between them");
   const fs::path proposals = fs::path(folder) / "proposals";
   QTX_ASSIGN_OR_RETURN(const std::string number, NextNumber(proposals, slug));
-  std::string snake(slug), title(slug);
+  std::string snake(slug);
   std::ranges::replace(snake, '-', '_');
-  std::ranges::replace(title, '-', ' ');
-  title.front() = static_cast<char>(title.front() - 'a' + 'A');
   return Begun{proposals / (number + "-" + std::string(slug)),
                snake,
                {{"NUMBER", number},
-                {"TITLE", title},
+                {"TITLE", TitleOf(slug)},
                 {"SLUG", std::string(slug)},
                 {"SNAKE", snake},
                 {"DATE", std::string(date)}}};
@@ -193,6 +199,25 @@ Result<Created> NewCase(std::string_view name, const std::string& folder,
   const fs::path path = fs::path(suite) / kind / stem / (shows + ".yaml");
   QTX_RETURN_IF_ERROR(WriteNew(folder, "case.yaml", path, fields, created));
   created.next = {"the clause, why, values and derivation of " + path.string()};
+  return created;
+}
+
+Result<Created> NewBackend(std::string_view name, const std::string& folder,
+                           const std::string& backends) {
+  if (!IsWords(name, '-')) return Refuse(name, "words of a-z and 0-9 with - between them");
+  std::string class_name;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool begins_word = IsLower(name[i]) && (i == 0 || name[i - 1] == '-');
+    if (begins_word) class_name += static_cast<char>(name[i] - 'a' + 'A');
+    if (!begins_word && name[i] != '-') class_name += name[i];
+  }
+  const Fields fields = {
+      {"NAME", std::string(name)}, {"TITLE", TitleOf(name)}, {"CLASS", class_name}};
+  const fs::path path = fs::path(backends) / name / "backend.py";
+  Created created;
+  QTX_RETURN_IF_ERROR(WriteNew(folder, "backend.py", path, fields, created));
+  created.next = {"qtx validate --backend 'cmd:python3 " + path.string() + "' --filter 'add/*'",
+                  "the system, instead of the reference, in " + path.string()};
   return created;
 }
 

@@ -1,8 +1,8 @@
 // The page: the text as HTML, everything else as data that its script reads.
 #include <algorithm>
 
-#include "markdown_html.h"
 #include "qtx/format/text.h"
+#include "qtx/site/markdown.h"
 #include "qtx/spec/review.h"
 #include "review_page.h"
 
@@ -11,7 +11,7 @@ namespace qtx::spec {
 std::string ToHtml(const Review& review) {
   const std::pair<std::string_view, std::string> parts[] = {
       {"@title@", format::EscapeXml(review.proposal.text.sections.front().title)},
-      {"@text@", MarkdownToHtml(format::PrintableLines(review.proposal.text.markdown))},
+      {"@text@", site::ToHtml(format::PrintableLines(review.proposal.text.markdown))},
       {"@data@", ToJson(review)}};
   // In one pass from the left, in the order of the page, so that no part is looked for in another.
   std::string html;

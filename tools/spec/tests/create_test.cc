@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "qtx/format/file.h"
 #include "qtx/spec/chapters.h"
 #include "qtx/spec/formula.h"
 #include "qtx/spec/proposal.h"
@@ -70,9 +71,9 @@ TEST_F(NewText, OverlaysRunAsTheyAreWritten) {
 
 // The operator is not there yet, and that is what the checks say: the text itself is well formed.
 TEST_F(NewText, OperatorsFailOnlyForWhatIsToBeWritten) {
-  const auto created = NewOperator("Sin", spec(), suite());
+  const auto created = NewOperator("Sinh", spec(), suite());
   ASSERT_TRUE(created.has_value()) << created.error().message;
-  const auto document = ReadDocument(spec() + "/ops/sin.md");
+  const auto document = ReadDocument(spec() + "/ops/sinh.md");
   ASSERT_TRUE(document.has_value());
   EXPECT_EQ(document->clauses.size(), 3U);
   const auto examples = ExamplesOf(*document);
@@ -81,9 +82,9 @@ TEST_F(NewText, OperatorsFailOnlyForWhatIsToBeWritten) {
   ASSERT_TRUE(formulas.has_value()) << formulas.error().where << formulas.error().message;
   const auto run = RunFormula(formulas->front(), *TextAround(*document));
   ASSERT_FALSE(run.has_value());
-  EXPECT_THAT(run.error().where, HasSubstr("sin.md:"));
+  EXPECT_THAT(run.error().where, HasSubstr("sinh.md:"));
   EXPECT_EQ(run.error().clause, "graph.C7");  // it has no row in the catalogue yet
-  EXPECT_THAT(NewOperator("Sin", spec(), suite()).error().message, HasSubstr("already"));
+  EXPECT_THAT(NewOperator("Sinh", spec(), suite()).error().message, HasSubstr("already"));
 }
 
 // From ONNX's documentation of CumSum-14: x and axis (INT32 or INT64), exclusive and reverse 0.
@@ -136,9 +137,24 @@ TEST_F(NewText, CasesLieWithThoseOfTheirStem) {
   EXPECT_THAT(NewCase("identity/copies", spec(), suite()).error().message, HasSubstr("already"));
 }
 
+// tools/python/tests/backend_kit_test.py runs what it writes.
+TEST_F(NewText, BackendsAreProgramsOfTheKit) {
+  const auto created = NewBackend("my-npu2", spec(), folder() + "/backends");
+  ASSERT_TRUE(created.has_value()) << created.error().message;
+  EXPECT_THAT(created->files, ElementsAre(folder() + "/backends/my-npu2/backend.py"));
+  const auto text = format::ReadFile(created->files[0], 1 << 16);
+  ASSERT_TRUE(text.has_value());
+  EXPECT_THAT(*text, HasSubstr("class MyNpu2(Backend):"));
+  EXPECT_THAT(*text, HasSubstr("name = \"my-npu2\""));
+  EXPECT_EQ(text->find('@'), std::string::npos);
+  EXPECT_THAT(NewBackend("my-npu2", spec(), folder() + "/backends").error().message,
+              HasSubstr("already"));
+}
+
 TEST_F(NewText, RefusesNamesThatAreNone) {
   for (const char* name : {"", "Wider", "a--b", "-a", "a-", "../x", "a/b", "a b", "1st"}) {
     EXPECT_EQ(NewProposal(name, spec(), "").error().code, ErrorCode::kUsage) << name;
+    EXPECT_EQ(NewBackend(name, spec(), folder()).error().code, ErrorCode::kUsage) << name;
   }
   for (const char* name : {"", "relu", "Bit/Shift", "Bit Shift", "../X"}) {
     EXPECT_EQ(NewOperator(name, spec(), suite()).error().code, ErrorCode::kUsage) << name;

@@ -4,10 +4,10 @@ from .binary32 import (Fbgemm, Float32, Float32Fma, Glow, OneDnn, OneDnnAvx2, On
                        TvmUpward, Xnnpack, XnnpackRndnu)
 from .fixed import FixedPoint, FixedPoint16, FixedPointDouble
 from .onnxruntime import OnnxRuntime
-from .tflite import CmsisNn, Tflite, TfliteDouble, TfliteSingle
+from .tflite import CmsisNn, Tflite, TfliteDouble, TfliteFloat64, TfliteHalfUp, TfliteSingle
 
 EXACT = Exact()
 ARITHMETICS = {a.name: a for a in (
-    EXACT, Float32(), Float32Fma(), OnnxRuntime(), OnnxReference(), Tflite(), TfliteDouble(), TfliteSingle(), CmsisNn(),
-    FixedPoint(), FixedPointDouble(), FixedPoint16(), PowerOfTwo(), PowerOfTwoHalfUp(), Xnnpack(), XnnpackRndnu(),
+    EXACT, Float32(), Float32Fma(), OnnxRuntime(), OnnxReference(), Tflite(), TfliteDouble(), TfliteSingle(), TfliteHalfUp(),
+    TfliteFloat64(), CmsisNn(), FixedPoint(), FixedPointDouble(), FixedPoint16(), PowerOfTwo(), PowerOfTwoHalfUp(), Xnnpack(), XnnpackRndnu(),
     Fbgemm(), Qnnpack(), OneDnn(), OneDnnAvx2(), Glow(), TvmUpward(), TvmToNearest())}

@@ -103,10 +103,13 @@ def same_parameters(x, i, y, j):
     """Equal parameters: of two integer types, or of one type, scale and offset at the elements' own coordinates."""
     if x.quant is None or y.quant is None:
         return x.type is y.type and x.quant is y.quant
-    if not (x.type.integer and y.type.integer) and x.type is not y.type:
-        return False
+    return (x.type.integer and y.type.integer or x.type is y.type) and equal_parameters(x, i, y, j)
+
+
+def equal_parameters(x, i, y, j):
+    """definitions.S1: of two quantized types, whichever, at the elements' own coordinates."""
     p, q = x.quant, y.quant
-    if p.bases is not None or q.bases is not None:
+    if p is None or q is None or p.bases is not None or q.bases is not None:
         return False
     a, b = p.index(x.dims), q.index(y.dims)
     m, n = a[i] if a else 0, b[j] if b else 0

@@ -181,6 +181,102 @@ class Xnnpack(Multiplying, Summing):
     bits = float_bits = 32  # xnnpack.S3
     factor_range = (None, 256, "C1")
 
+    @staticmethod
+    def stands_for(call, kernel):  # xnnpack.S7
+        x, y = call.inputs[0], call.outs[0]
+        return call.origin == ("tflite", kernel) and x.type.eight and x.type is y.type and x.single and y.single
+
+    def plan_total(self, call, what, groups, channels):
+        """xnnpack.S7."""
+        x, y = call.inputs[0], call.outs[0]
+        if not self.stands_for(call, what) or R.div32(x.scale, y.scale) >= 2.0 ** 64:
+            return None
+        n = len(groups[0]) if groups else 1
+        M = R.div32(x.scale, y.scale)
+        if what == "MEAN":
+            M = f32(M * R.div32(1.0, to_binary32(n)))
+        start = f32(y.offset - f32(to_binary32(n * x.offset) * M))
+
+        def stored(total):
+            v = f32(f32(to_binary32(R.wrap(total, 32)) * M) + start)
+            return (y.quant.hi if v > 0 else y.quant.lo) if math.isinf(v) else R.half_even(exact(v))
+        return lambda: [clamp(stored(sum(x.data[i] for i in g)), y.quant.lo, y.quant.hi) for g in groups]
+
+    def plan_products(self, call, products):
+        return self.dynamic(call, products) or super().plan_products(call, products)
+
+    @staticmethod
+    def dynamic_steps(values):
+        """The stored differences of the values of a range, and the reciprocal of their scale (xnnpack.S9)."""
+        least, greatest = min(0.0, min(values)), max(0.0, max(values))
+        k = R.div32(255.0, f32(greatest - least)) if least != greatest else 1.0
+        below, above = f32(least * k), f32(greatest * k)
+        edge = f32(-128 - below) if f32(f32(below - 128) + f32(above + 127)) > 0 else f32(127 - above)
+        zero = R.half_even(exact(clamp(edge, -128.0, 127.0)))
+        return [clamp(R.half_even(exact(f32(v * k))) + zero, -128, 127) - zero for v in values], R.div32(1.0, k)
+
+    @staticmethod
+    def dynamic_weights(call, p):
+        """Whether xnnpack.S9 takes the weights and the bias."""
+        w, conv = p.w, call.op == "Conv"
+        if w.type.code not in ((1003,) if conv else (1003, 1022)) or not w.initializer or any(w.quant.offsets):
+            return False
+        if w.quant.bases is not None or not (w.quant.single or w.quant.along(p.weight_axis)):
+            return False
+        n = w.dims[p.weight_axis]
+        return p.bias is None or p.bias.type.code == 1 and tuple(p.bias.dims) == (n,)
+
+    def dynamic(self, call, p):
+        """xnnpack.S9; what lies beyond its range of values is known at Run."""
+        x, y, conv = p.x, call.outs[0], call.op == "Conv"
+        if call.origin != ("tflite", "CONV_2D" if conv else "FULLY_CONNECTED") or x.type.code != 1 or y.type.code != 1:
+            return None
+        if call.op not in ("Gemm", "MatMul", "Conv") or call.op == "MatMul" and len(p.w.dims) != 2:
+            return None
+        if not self.dynamic_weights(call, p) or p.alpha != 1 or p.bias is not None and p.beta != 1:
+            return None
+        if call.op == "Gemm" and (call.attr("transA", 0) or not call.attr("transB", 0)):
+            return None
+        if conv and (len(x.dims) != 4 or call.attr("group", 1) != 1 or len(p.w.quant.scales) == 1):
+            return None
+        if not x.data or not all(v == 0 or 2.0 ** -100 <= abs(v) <= 2.0 ** 100 for v in x.data):
+            return None
+        pointwise = conv and tuple(p.w.dims[2:]) == (1, 1) and not any(s != 1 for s in call.attr("strides", ())) and (
+            call.text("auto_pad", "NOTSET") != "NOTSET" or not any(call.attr("pads", ())))
+
+        def compute():
+            out, known, size, results = [], {}, math.prod(x.dims[1:]), math.prod(y.dims[1:])
+            for m, (xi, wi) in enumerate(p.taps()):
+                image = m // results * size
+                row = range(image, image + size) if conv and not pointwise else xi
+                key = row if isinstance(row, range) else tuple(row)
+                if key not in known:
+                    d, unit = self.dynamic_steps([x.data[i] for i in row])
+                    known[key] = dict(zip(row, d)), unit
+                d, unit = known[key]
+                total = sum(d[i] * p.w.data[j] for i, j in zip(xi, wi) if i >= 0)
+                b = p.bias.data[p.bias_at(m)] if p.bias is not None else 0.0
+                out.append(R.fma32(f32(to_binary32(total) * unit), p.weight_scale(m), b))
+            return out
+        return compute
+
+    def eighths(self, call, alpha):
+        """xnnpack.S8."""
+        x, y = call.inputs[0], call.outs[0]
+        M = R.div32(x.scale, y.scale)
+        factors = M, f32(M * alpha)
+        if not all(2.0 ** -8 <= v <= 2.0 ** 7 or 2.0 ** -8 - 2.0 ** 7 <= v <= -2.0 ** -8 for v in factors):
+            raise invalid("%s.C3" % self.stem_of_sum, "the factors are %r and %r" % factors)
+        above, below = (R.half_even(exact(v) * 256) for v in factors)
+        return lambda: [clamp(((v - x.offset) * (above if v >= x.offset else below) + 128 >> 8) + y.offset,
+                              y.quant.lo, y.quant.hi) for v in x.data]
+
+    def plan_leaky_relu(self, call, alpha):
+        return self.eighths(call, alpha) if self.stands_for(call, "LEAKY_RELU") else None
+
+    def plan_cast(self, call):
+        return self.eighths(call, 1.0) if self.stands_for(call, "QUANTIZE") else None
+
 
 class XnnpackRndnu(Xnnpack):
     name, stem = "xnnpack-rndnu", "xnnpack_rndnu"

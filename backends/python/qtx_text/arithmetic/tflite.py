@@ -1,4 +1,4 @@
-"""TFLite's kernels: tflite, tflite-double, tflite-single and cmsis-nn. What has no kernel is exact (tflite.S11)."""
+"""TFLite's kernels: tflite and the arithmetics named after it, and cmsis-nn. What has no kernel is exact (tflite.S11)."""
 import math
 from fractions import Fraction
 
@@ -6,7 +6,7 @@ from .. import functions as F
 from .. import reals as R
 from ..reals import INF, exact, f32, is_nan
 from ..types import invalid, is_power_of_two
-from . import tflite_lstm
+from . import tflite_lstm, tflite_words
 from .base import BINARY32_NUMBERS, Exact, clamp
 
 
@@ -41,6 +41,23 @@ def twice(a, m, e):  # tflite.S3
     return pot(high(R.saturate(a << max(e, 0), 32), m), max(-e, 0))
 
 
+def upward(a, M):  # tflite_half_up.S1
+    m, e = pair(M)
+    return R.half_up(Fraction(high(R.wrap(a << max(e, 0), 32), m), 1 << max(-e, 0)))
+
+
+def away(a, M):  # tflite_half_up.S2
+    return away_by_pair(a, *pair(M))
+
+
+def away_by_pair(a, m, e):
+    return pot(high(R.wrap(a << max(e, 0), 32), m), max(-e, 0))
+
+
+def in_binary64(a, M):  # tflite.S12, tflite_float64.S1
+    return R.half_away(exact(R.float64(a * Fraction(M))))
+
+
 def inverse_root(d):
     """tflite.S16: root(d) and steps(d) + 20, with 1 / sqrt(d) = root(d) * 2^(steps(d) - 31)."""
     if d == 1:
@@ -64,6 +81,8 @@ class Tflite(Exact):
     name = "tflite"
     # What requantizes: None leaves it to the kernel.
     requantize = None
+    transposes_bytes = False  # ConvTranspose of 8 bits has a kernel
+    connects_in_binary64 = False  # FULLY_CONNECTED of 16 bits without a bias, too
 
     def times(self, a, M):
         """tflite.S5: twice, or what the arithmetic has in its place (tflite_double.S1, tflite_single.S1)."""
@@ -82,23 +101,38 @@ class Tflite(Exact):
         codes = p.x.type.code, p.w.type.code, y.type.code
         if codes[0] == codes[2] == 1005:
             return self.sixteen(p, y)
-        if codes not in ((1003,) * 3, (1002,) * 3, (1003, 1022, 1003)) or p.kernel == "TRANSPOSE":  # definitions.S11
+        if codes not in ((1003,) * 3, (1002,) * 3, (1003, 1022, 1003)):  # definitions.S11
+            return None
+        if p.kernel == "TRANSPOSE" and (not self.transposes_bytes or call.attr("group", 1) != 1):
             return None
         uint8 = codes[0] == 1002
         if not p.w.single and uint8 or p.kernel == "BATCH" and (codes != (1003,) * 3 or not p.w.single):
             return None
-        exact_product = not uint8 if p.kernel in ("CONV", "DEPTHWISE") else len(p.w.quant.scales) > 1
-        step = self.requantize or (once if not uint8 and p.kernel in ("CONV", "FC") else twice)
-        pairs = {ws: pair(self.factor(p.x.scale, ws, y.scale, exact_product)) for ws in p.w.quant.scales}
+        step = self.step_of(p.kernel, uint8)
+        whole = self.whole_blocks(p, uint8)
+        exact_product = step is in_binary64 or (
+            len(p.w.quant.scales) > 1 if p.kernel in ("FC", "BATCH") else not uint8)
+        factors = {ws: self.factor(p.x.scale, ws, y.scale, exact_product) for ws in p.w.quant.scales}
 
         def compute():
             out = []
             for m, v in enumerate(p.sums()):
                 ws = p.weight_scale(m)
                 v = R.wrap(v + p.bias_stored(m, p.x.quant.reals[0] * Fraction(ws), 2 ** 20, 32), 32)
-                out.append(clamp(step(v, *pairs[ws]) + y.offset, y.quant.lo, y.quant.hi))
+                rounded = (step if whole is None or p.channel(m) < whole else away)(v, factors[ws])
+                out.append(clamp(rounded + y.offset, y.quant.lo, y.quant.hi))
             return out
         return compute
+
+    @staticmethod
+    def whole_blocks(p, uint8):
+        """How many channels lie in whole blocks; None where all are alike."""
+        return None
+
+    def step_of(self, kernel, uint8):
+        """How a product of 8 bits is requantized by its factor."""
+        step = self.requantize or (once if not uint8 and kernel in ("CONV", "FC") else twice)
+        return lambda a, M: step(a, *pair(M))
 
     @staticmethod
     def factor(x_scale, w_scale, y_scale, exact_product):
@@ -117,7 +151,7 @@ class Tflite(Exact):
         pairs = {}
         for ws in p.w.quant.scales:
             M = self.factor(p.x.scale, ws, y.scale, per_axis or p.kernel in ("CONV", "DEPTHWISE", "TRANSPOSE")
-                            or connected and p.bias is not None)
+                            or connected and (p.bias is not None or self.connects_in_binary64))
             m, e = pair(M)
             if not connected and e > 7:
                 raise invalid("tflite.S12", "the exponent of the multiplier is %d" % e)
@@ -132,10 +166,10 @@ class Tflite(Exact):
                 if not connected:
                     m15 = min(m + 2 ** 15 >> 16, 2 ** 15 - 1)
                     v = R.saturate(v, 48) * m15 + (1 << 14 - e) >> 15 - e
-                elif p.bias is None:
-                    v = (self.requantize or once)(R.wrap(v, 32), m, e)
+                elif p.bias is None and not self.connects_in_binary64:
+                    v = self.step_of("FC", False)(R.wrap(v, 32), M)
                 else:
-                    v = R.half_away(exact(R.float64(v * Fraction(M))))
+                    v = in_binary64(v, M)
                 out.append(clamp(v, y.quant.lo, y.quant.hi))
             return out
         return compute
@@ -351,11 +385,107 @@ class Tflite(Exact):
 class TfliteDouble(Tflite):
     name = "tflite-double"
     requantize = staticmethod(twice)  # tflite_double.S1
+    transposes_bytes = True
 
 
 class TfliteSingle(Tflite):
     name = "tflite-single"
     requantize = staticmethod(once)  # tflite_single.S1
+
+
+class TfliteLiteRt(TfliteDouble):
+    """With what LiteRT 2.3 has beside: MEAN and functions of 16 bits."""
+
+    def plan_total(self, call, what, groups, channels):
+        """tflite_float64.S3; `channels`: of an image whose height and width are reduced and kept."""
+        x, y = call.inputs[0], call.outs[0]
+        other = call.origin[0] == "tflite" and call.origin[1] not in ("", "MEAN")
+        if what != "MEAN" or other or not self.activated(x, y):
+            return None
+        n = len(groups[0]) if groups else 1
+        T = R.div32(f32(x.offset * x.scale), y.scale)
+        image = self.image_mean(x, y, n, channels, T) if channels and x.type.eight and abs(T) < 2 ** 31 else None
+        m, e = pair(x.scale / y.scale)
+        s = min(n.bit_length() - 1, 32, 31 + e)
+
+        def stored(k, total):
+            if image:
+                return image(k, total)
+            return away_by_pair(total - n * x.offset, (m << s) // n, e - s) + y.offset
+        return lambda: [clamp(stored(k, sum(x.data[i] for i in g)), y.quant.lo, y.quant.hi)
+                        for k, g in enumerate(groups)]
+
+    @staticmethod
+    def image_mean(x, y, n, channels, T):
+        """A function of the index of a result and the sum of its stored values, or None."""
+        return None
+
+    def plan_function(self, call, name):
+        x, y = call.inputs[0], call.outs[0]
+        if name not in ("sigmoid", "tanh") or not tflite_words.takes(x, y) or x.scale * 12288 >= 2 ** 15:
+            return super().plan_function(call, name)
+        f = self.word_function(name, x.scale)
+
+        def compute():
+            table = {v: f(v) for v in set(x.data)}
+            return [table[v] for v in x.data]
+        return compute
+
+    @staticmethod
+    def word_function(name, scale):
+        return tflite_words.of_table(name, scale)
+
+    def plan_softmax(self, call, rows):
+        x, y = call.inputs[0], call.outs[0]
+        if not tflite_words.takes(x, y) or len(next(iter(rows()), ())) > 2 ** 16:
+            return super().plan_softmax(call, rows)
+        factor = pair(x.scale / (10 / 65535))
+
+        def compute():
+            out = [None] * len(x.data)
+            for row in rows():
+                greatest = max(x.data[i] for i in row)
+                shares = tflite_words.softmax([away_by_pair(x.data[i] - greatest, *factor) for i in row])
+                for i, v in zip(row, shares):
+                    out[i] = v
+            return out
+        return compute
+
+
+class TfliteHalfUp(TfliteLiteRt):
+    name = "tflite-half-up"
+
+    @staticmethod
+    def word_function(name, scale):  # tflite_half_up.S5
+        if name == "sigmoid" and scale == 2.0 ** -12:
+            return tflite_lstm.logistic16
+        if name == "tanh" and scale in (2.0 ** -12, 2.0 ** -11):
+            return lambda v: tflite_lstm.tanh16(R.saturate(v * int(scale * 2 ** 12), 16), 3)
+        return tflite_words.of_table(name, scale)
+
+    @staticmethod
+    def image_mean(x, y, n, channels, T):  # tflite_half_up.S4
+        M = R.div32(x.scale, f32(R.float32(Fraction(n)) * y.scale))
+        o = y.offset - R.toward_zero(exact(f32(T + (0.5 if T > 0 else -0.5))))
+        whole = channels // 16 * 16 if x.type.code == 1003 else 0
+        return lambda k, total: (upward if k % channels < whole else away)(total, M) + o
+
+    def step_of(self, kernel, uint8):
+        return away if kernel == "BATCH" or kernel == "DEPTHWISE" and uint8 else upward
+
+    @staticmethod
+    def whole_blocks(p, uint8):  # tflite_half_up.S2
+        if uint8 or p.kernel not in ("DEPTHWISE", "TRANSPOSE"):
+            return None
+        return p.w.dims[1 if p.kernel == "TRANSPOSE" else 0] // 8 * 8
+
+
+class TfliteFloat64(TfliteLiteRt):
+    name = "tflite-float64"
+    connects_in_binary64 = True
+
+    def step_of(self, kernel, uint8):  # tflite_float64.S1
+        return in_binary64 if kernel == "FC" else super().step_of(kernel, uint8)
 
 
 class CmsisNn(TfliteDouble):

@@ -62,7 +62,7 @@ class Call:
 
     def effective(self):
         """The arithmetic in force; results of plain types are exact in every one (exact.S10)."""
-        real = self.outs[0].type.real and all(t is None or not t.type.plain or self.op in ("Cast", "Pow")
+        real = self.outs[0].type.real and all(t is None or not t.type.plain or self.op in ("Cast", "CastLike", "Pow")
                                               or i not in self.operator.operands(self)
                                               for i, t in enumerate(self.inputs))
         return self.arithmetic if real else EXACT
@@ -78,10 +78,10 @@ class Call:
         return arithmetic.plan(kernel, self, **info)
 
     # Type rules.
-    def real_or(self, number, *also, operands=None):
+    def real_or(self, number, *also, operands=None, results=None):
         """All operands and results are real, or have one type that `also` allows: plain, DOUBLE, BOOL, integer."""
         types = [t.type for t in (operands if operands is not None else self.inputs) if t is not None]
-        types += [t for t, *_ in self.declared if t is not None]
+        types += [t for t, *_ in (results if results is not None else self.declared) if t is not None]
         if all(t.real for t in types):
             return
         one = all(t is types[0] for t in types)

@@ -1,12 +1,13 @@
 """Operators element by element: of two or more operands, and of one."""
+import math
 from fractions import Fraction
 
 from .. import functions as F
 from .. import reals as R
 from ..arithmetic import EXACT
-from ..arithmetic.base import EXACT_NUMBERS, same_parameters
+from ..arithmetic.base import EXACT_NUMBERS, equal_parameters
 from ..reals import INF, NAN, f32, is_nan
-from ..types import elements
+from ..types import BOOL, elements
 from .core import broadcast, broadcast_index, operator, planned
 
 
@@ -72,6 +73,81 @@ class PRelu:  # p_relu.S1 to S4
 operator("PRelu", "p_relu", (2, 2), shape="C3")(PRelu)
 
 
+class Mod:  # mod.S1 to S4
+    @staticmethod
+    def infer(call):
+        a, b = call.inputs
+        call.real_or("C1", "plain")
+        dims = broadcast(call, "C2", call.dims(0), call.dims(1))
+        if b.type.kind == "int" and b.type.plain and b.data:
+            call.require(0 not in b.data, "C4", "a division by 0")
+        fmod = call.attr("fmod", 0)
+        call.require(fmod in (0, 1), "C5", "fmod is %s" % fmod)
+        call.require(fmod or call.opset >= 28 or not (a.type.real or a.type.code == 11), "C5", "fmod is 0")
+        return [dims]
+
+    @staticmethod
+    def compute(call):
+        a, b, y = *call.inputs, call.outs[0]
+        n, truncates = call.numbers, call.attr("fmod", 0)
+        p, q = n.of(a), n.of(b)
+
+        def remainder(v, w):
+            if not R.is_finite(v) or is_nan(w) or w == 0:
+                return NAN
+            if not R.is_finite(w):
+                return v if truncates or v == 0 or (v < 0) == (w < 0) else w
+            v, w = R.exact(v), R.exact(w)
+            return n.constant(Fraction(v - w * (R.toward_zero if truncates else math.floor)(Fraction(v) / w)))
+        return [call.store([remainder(p[i], q[j]) for i, j in
+                            zip(broadcast_index(a.dims, y.dims), broadcast_index(b.dims, y.dims))])]
+
+
+operator("Mod", "mod", (2, 2), shape="C3", attributes="fmod:i", since=10)(Mod)
+
+
+# Two operands, to BOOL.
+def comparison(name, stem, holds, since, *also):  # equal.S1 to S3, greater.S1 to S3, ...
+    def infer(call):
+        call.real_or("C1", "plain", *also, operands=call.inputs, results=())
+        call.require(call.declared[0][0] in (None, BOOL), "C2")
+        return [broadcast(call, "C3", call.dims(0), call.dims(1))], [BOOL]
+
+    def compute(call):
+        a, b, y = *call.inputs, call.outs[0]
+        n = call.arithmetic.numbers if a.type.real else EXACT_NUMBERS
+        p, q = n.of(a), n.of(b)
+        pairs = zip(broadcast_index(a.dims, y.dims), broadcast_index(b.dims, y.dims))
+        return [[int(holds(p[i], q[j])) for i, j in pairs]]
+    declare(name, stem, (2, 2), infer, planned(compute), shape="C4", operands=(), since=since)
+
+
+comparison("Equal", "equal", lambda a, b: a == b, 7, "BOOL")
+comparison("Greater", "greater", lambda a, b: a > b, 7)
+comparison("Less", "less", lambda a, b: a < b, 7)
+comparison("GreaterOrEqual", "greater_or_equal", lambda a, b: a >= b, 12)
+comparison("LessOrEqual", "less_or_equal", lambda a, b: a <= b, 12)
+
+
+def logical(name, stem, holds, inputs, shape):  # and.S1, and.S2, or.S1, or.S2, xor.S1, xor.S2, not.S1
+    def infer(call):
+        types = [x.type for x in call.inputs] + [t for t, *_ in call.declared if t is not None]
+        call.require(all(t is BOOL for t in types), "C1")
+        return [broadcast(call, "C2", *[call.dims(i) for i in range(inputs)])], [BOOL]
+
+    def compute(call):
+        y = call.outs[0]
+        at = [broadcast_index(x.dims, y.dims) for x in call.inputs]
+        return [[int(holds(*[x.data[i] != 0 for x, i in zip(call.inputs, element)])) for element in zip(*at)]]
+    declare(name, stem, (inputs, inputs), infer, planned(compute), shape=shape, operands=(), since=7 if inputs > 1 else 1)
+
+
+logical("And", "and", lambda a, b: a and b, 2, "C3")
+logical("Or", "or", lambda a, b: a or b, 2, "C3")
+logical("Xor", "xor", lambda a, b: a != b, 2, "C3")
+logical("Not", "not", lambda a: not a, 1, "C2")
+
+
 # Several operands.
 def wins(greatest):
     """The index of the greatest (least) of numbers, the first of equal ones; that of the first NaN where there is
@@ -94,7 +170,7 @@ def store_winners(arithmetic, y, chosen, positions=None):
         return arithmetic.store(y, [x.reals()[i] for x, i in chosen], positions)
     out = []
     for k, (x, i) in zip(positions if positions is not None else range(len(chosen)), chosen):
-        if same_parameters(x, i, y, k):
+        if equal_parameters(x, i, y, k):
             out += EXACT.store(y, [x.reals()[i]], [k])
         else:
             out += arithmetic.store(y, [arithmetic.numbers.of(x)[i]], [k])
@@ -229,6 +305,15 @@ def reciprocal(n, call):  # reciprocal.S1, S2
     return lambda x: INF if x == 0 else n.div(Fraction(1), x)
 
 
+def whole(rounded):
+    """To an integer, of numbers that are finite."""
+    return lambda n, call: lambda x: n.constant(Fraction(rounded(R.exact(x)))) if R.is_finite(x) else x
+
+
+def sign(n, call):  # sign.S1, S2
+    return lambda x: x if is_nan(x) else n.constant(Fraction((x > 0) - (x < 0)))
+
+
 def elu(n, call):  # elu.S1 to S3
     alpha = call.attr("alpha", 1.0)
 
@@ -245,6 +330,75 @@ def elu(n, call):  # elu.S1 to S3
     return value
 
 
+def once(value):
+    """One operation of binary32: the exact result of value(call) rounded once (float32.S8)."""
+    def number(n, call):
+        f = value(call)
+        return (lambda x: F.rounded(f(R.exact(x)), R.float32)) if n.binary32 else f
+    return number
+
+
+def softsign(call):  # softsign.S1 to S3
+    def f(x):
+        if R.special(x):
+            return x if is_nan(x) else Fraction(1 if x > 0 else -1)
+        return Fraction(x) / (1 + abs(Fraction(x)))
+    return f
+
+
+def below_zero(x, factor, divisor=1):
+    """factor * (exp(x / divisor) - 1) of a number below zero."""
+    if factor == 0 or R.special(x):
+        return Fraction(0) if factor == 0 else -factor
+    power = Fraction(x) / divisor
+    return F.Approximate(lambda bits: F.product((factor, factor), tuple(e - 1 for e in F.exp_interval(power, bits))))
+
+
+def selu(call):  # selu.S1 to S3
+    early = call.opset < 6
+    alpha = R.exact(call.attr("alpha", constant(1.6732 if early else 1.67326319217681884765625)))
+    gamma = R.exact(call.attr("gamma", constant(1.0507 if early else 1.05070102214813232421875)))
+    return lambda x: below_zero(x, gamma * alpha) if x < 0 else R.mul(gamma, x)
+
+
+def celu(call):  # celu.S1 to S3
+    alpha = R.exact(call.attr("alpha", 1.0))
+    return lambda x: below_zero(x, alpha, alpha) if x < 0 else x
+
+
+def thresholded_relu(call):  # thresholded_relu.S1 to S3
+    alpha = R.exact(call.attr("alpha", 1.0))
+    return lambda x: Fraction(0) if x <= alpha else x
+
+
+def swish(call):  # swish.S1 to S3
+    alpha = R.exact(call.attr("alpha", 1.0))
+
+    def f(x):
+        if R.special(x):
+            return Fraction(0) if (x > 0) != (alpha > 0) and alpha and not is_nan(x) else x
+        x = Fraction(x)
+        if alpha * x == 0:
+            return x / 2
+        return F.Approximate(lambda bits: F.swish_interval(x, alpha, bits))
+    return f
+
+
+def shrink(call):  # shrink.S1 to S3
+    lambd, bias = R.exact(call.attr("lambd", 0.5)), R.exact(call.attr("bias", 0.0))
+
+    def f(x):
+        if R.special(x):
+            return x
+        return Fraction(x) + bias if x < -lambd else Fraction(x) - bias if x > lambd else Fraction(0)
+    return f
+
+
+def check_celu(call):
+    alpha = call.attr("alpha", 1.0)
+    call.require(R.is_finite(alpha) and alpha > 0, "C3", "alpha is not more than 0")
+
+
 unary("Relu", "relu", relu, "plain", kernel=lambda call: call.plan_kernel("relu"))
 unary("LeakyRelu", "leaky_relu", leaky_relu, attributes="alpha:f", check=finite("C3", "alpha"),
       kernel=lambda call: call.plan_kernel("leaky_relu", alpha=call.attr("alpha", constant(0.01))))
@@ -252,11 +406,22 @@ unary("HardSwish", "hard_swish", hard_swish, since=14)
 unary("HardSigmoid", "hard_sigmoid", hard_sigmoid, attributes="alpha:f beta:f", check=finite("C3", "alpha", "beta"))
 unary("Abs", "abs", lambda n, call: abs, "plain")                 # abs.S1, S2
 unary("Neg", "neg", lambda n, call: n.neg, "plain")               # neg.S1, S2
+unary("Floor", "floor", whole(math.floor))                        # floor.S1, S2
+unary("Ceil", "ceil", whole(math.ceil))                           # ceil.S1, S2
+unary("Round", "round", whole(R.half_even), since=11)             # round.S1, S2
+unary("Sign", "sign", sign, "plain", since=9)                     # sign.S1, S2
 unary("Reciprocal", "reciprocal", reciprocal)
 unary("Elu", "elu", elu, attributes="alpha:f", check=finite("C3", "alpha"))
 unary("Gelu", "gelu", gelu, attributes="approximate:s", check=check_gelu, since=20)
+unary("Softsign", "softsign", once(softsign))
+unary("Selu", "selu", once(selu), attributes="alpha:f gamma:f", check=finite("C3", "alpha", "gamma"))
+unary("Celu", "celu", once(celu), attributes="alpha:f", check=check_celu, since=12)
+unary("ThresholdedRelu", "thresholded_relu", once(thresholded_relu), attributes="alpha:f", check=finite("C3", "alpha"),
+      since=10)
+unary("Swish", "swish", once(swish), attributes="alpha:f", check=finite("C3", "alpha"), since=24)
+unary("Shrink", "shrink", once(shrink), attributes="lambd:f bias:f", check=finite("C3", "lambd", "bias"), since=9)
 for _name, _since in (("Sigmoid", 1), ("Tanh", 1), ("Exp", 1), ("Erf", 9), ("Sqrt", 1), ("Log", 1), ("Softplus", 1),
-                      ("Mish", 18)):
+                      ("Mish", 18), ("Sin", 7), ("Cos", 7)):
     unary(_name, _name.lower(), function(_name.lower()),
           since=_since)  # sigmoid.S1, tanh.S1, exp.S1, erf.S1, sqrt.S1, ...
 
@@ -299,6 +464,13 @@ class Clip:  # clip.S1 to S4
 operator("Clip", "clip", (1, 3), shape="C3", attributes="min:f:1:11 max:f:1:11")(Clip)
 
 
+def check_cast(call, to):
+    """cast.C4 and cast_like.C4, of a result of type `to`."""
+    saturate = call.attr("saturate", 1)
+    call.require(saturate in (0, 1) and not (to.quantized and to.kind == "small" and saturate == 0), "C4")
+    call.require(call.text("round_mode", "up") in ("up", "down", "nearest"), "C4")
+
+
 class Cast:  # cast.S1 to S10
     @staticmethod
     def infer(call):
@@ -315,10 +487,7 @@ class Cast:  # cast.S1 to S10
         declared = call.declared[0][0]
         call.require(declared is None or declared.code == to, "C2", "y is not of the type that `to` names")
         call.require(declared is not None or not TYPES[to].quantized, "C2", "y is not declared")
-        saturate = call.attr("saturate", 1)
-        small = TYPES[to].quantized and TYPES[to].kind == "small"
-        call.require(saturate in (0, 1) and not (small and saturate == 0), "C4")
-        call.require(call.text("round_mode", "up") in ("up", "down", "nearest"), "C4")
+        check_cast(call, TYPES[to])
         return [x.dims], [TYPES[to]]
 
     @staticmethod
@@ -340,6 +509,22 @@ class Cast:  # cast.S1 to S10
 
 
 operator("Cast", "cast", (1, 1), shape="C3", attributes="to:i saturate:i:19 round_mode:s:24", required=("to",))(Cast)
+
+
+class CastLike(Cast):  # cast_like.S1
+    @staticmethod
+    def infer(call):
+        x, like = call.inputs
+        declared = call.declared[0][0]
+        call.require(not any(t is not None and t.kind == "complex" for t in (x.type, like.type, declared)), "C1")
+        call.supported(0, 1)
+        call.require(declared in (None, like.type), "C2", "y is not of the type of like")
+        check_cast(call, like.type)
+        return [x.dims], [like.type]
+
+
+operator("CastLike", "cast_like", (2, 2), shape="C3", attributes="saturate:i:19 round_mode:s:24", operands=(0,),
+         since=15)(CastLike)
 
 
 def cast_plain(v, source, to, call):

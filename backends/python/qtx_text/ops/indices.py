@@ -1,6 +1,7 @@
-"""GatherND, ScatterND and TopK: elements by tuples of indices, and the greatest ones."""
+"""GatherND, ScatterND, GatherElements, ScatterElements and TopK: elements by indices, and the greatest ones."""
+from .. import reals as R
 from ..types import INT64, TYPES, elements, strides
-from .core import lines, operator
+from .core import lines, operator, walk
 from .elementwise import store_winners, wins
 from .movement import mover
 
@@ -67,42 +68,104 @@ class ScatterND:  # scatter_nd.S1 to S6
 
     @staticmethod
     def compute(call):
-        x, u, y = call.inputs[0], call.inputs[2], call.outs[0]
-        size = elements(x.dims[call.inputs[1].dims[-1]:])
-        named = {}
-        for k, start in enumerate(tuples(call, 1, 0, "C4")):
-            for i in range(size):
-                named.setdefault(start + i, []).append(k * size + i)
-        arithmetic, mode = call.effective(), call.text("reduction", "none")
-        rest = [i for i in range(elements(x.dims)) if i not in named]
-        out = [None] * elements(x.dims)
-        for i, v in zip(rest, arithmetic.move(x, rest, y, rest)):
-            out[i] = v
-        places = sorted(named)
-        if mode == "none":
-            values = arithmetic.move(u, [named[i][-1] for i in places], y, places)
-        elif mode in ("max", "min"):
-            values = [ScatterND.extreme(call, mode, x, u, y, i, named[i]) for i in places]
-        else:
-            n = arithmetic.numbers
-            p, q, step = n.of(x), n.of(u), n.add if mode == "add" else n.mul
-            numbers = []
-            for i in places:
-                v = p[i]
-                for k in named[i]:
-                    v = step(v, q[k])
-                numbers.append(v)
-            values = arithmetic.store(y, numbers, places)
-        for i, v in zip(places, values):
-            out[i] = v
-        return [out]
+        size = elements(call.inputs[0].dims[call.inputs[1].dims[-1]:])
+        return scatter(call, [start + i for start in tuples(call, 1, 0, "C4") for i in range(size)])
+
+
+def scatter(call, elements_of):
+    """scatter_nd.S2 to S6: update k comes into element elements_of[k] of data."""
+    x, u, y = call.inputs[0], call.inputs[2], call.outs[0]
+    named = {}
+    for k, i in enumerate(elements_of):
+        named.setdefault(i, []).append(k)
+    arithmetic, mode = call.effective(), call.text("reduction", "none")
+    rest = [i for i in range(elements(x.dims)) if i not in named]
+    out = [None] * elements(x.dims)
+    for i, v in zip(rest, arithmetic.move(x, rest, y, rest)):
+        out[i] = v
+    places = sorted(named)
+    if mode == "none":
+        values = arithmetic.move(u, [named[i][-1] for i in places], y, places)
+    elif mode in ("max", "min"):
+        values = [extreme(call, mode, x, u, y, i, named[i]) for i in places]
+    else:
+        n = arithmetic.numbers
+        p, q, step = n.of(x), n.of(u), n.add if mode == "add" else n.mul
+        numbers = []
+        for i in places:
+            v = p[i]
+            for k in named[i]:
+                v = step(v, q[k])
+            numbers.append(v)
+        values = arithmetic.store(y, numbers, places)
+    for i, v in zip(places, values):
+        out[i] = v
+    return [out]
+
+
+def extreme(call, mode, x, u, y, i, updates):
+    """scatter_nd.S4: with y's parameters exact, as Max is."""
+    candidates = [(x, i)] + [(u, k) for k in updates]
+    k = wins(mode == "max")([t.reals()[j] for t, j in candidates])
+    return store_winners(call.effective(), y, [candidates[k]], [i])[0]
+
+
+def fits_along_axis(call, axis_clause, clause):
+    """gather_elements.C2 and C3: indices is a part of data but on the axis."""
+    d, t = call.dims(0), call.dims(1)
+    call.require(len(d) >= 1, axis_clause, "data is a scalar")
+    a = call.axis(axis_clause, 0, len(d))
+    call.require(call.inputs[1].type.name in ("INT64", "INT32"), clause, call.inputs[1].type.name)
+    call.require(len(t) == len(d) and all(k == a or t[k] <= d[k] for k in range(len(d))), clause, "indices of shape %s" % (t,))
+
+
+def along_axis(call, clause):
+    """gather_elements.S1, S2: the flat index in data of the element that each index names."""
+    d, t = call.dims(0), call.inputs[1]
+    a = call.axis("C2", 0, len(d))
+    steps = list(strides(d))
+    step, steps[a] = steps[a], 0
+    out = []
+    for base, v in zip(walk(t.dims, steps), t.data):
+        call.require(-d[a] <= v < d[a], clause, "index %d of %d" % (v, d[a]))
+        out.append(base + v % d[a] * step)
+    return out
+
+
+def gather_elements(call):
+    call.follows("C1", 0)
+    fits_along_axis(call, "C2", "C3")
+    if call.inputs[1].data is not None:
+        along_axis(call, "C4")
+    return [call.dims(1)]
+
+
+mover("GatherElements", "gather_elements", (2, 2), gather_elements, lambda call: [along_axis(call, "C4")], shape="C5",
+      attributes="axis:i", since=11)
+
+
+@operator("ScatterElements", "scatter_elements", (3, 3), shape="C8", attributes="axis:i reduction:s:16", operands=(0, 2),
+          since=11)
+class ScatterElements:  # scatter_elements.S1, S2
+    moved = ScatterND.moved
 
     @staticmethod
-    def extreme(call, mode, x, u, y, i, updates):
-        """scatter_nd.S4: with y's parameters exact, as Max is."""
-        candidates = [(x, i)] + [(u, k) for k in updates]
-        k = wins(mode == "max")([t.reals()[j] for t, j in candidates])
-        return store_winners(call.effective(), y, [candidates[k]], [i])[0]
+    def infer(call):
+        call.follows("C1", 0, 2)
+        fits_along_axis(call, "C2", "C3")
+        call.require(call.dims(2) == call.dims(1), "C4", "updates of shape %s" % (call.dims(2),))
+        if call.inputs[1].data is not None:
+            along_axis(call, "C5")
+        mode = call.text("reduction", "none")
+        call.require(mode in ("none", "add", "mul", "max", "min"), "C6", "reduction " + mode)
+        x = call.inputs[0].type
+        call.require(mode == "none" or x.real or x.plain, "C7", "elements of " + x.name)
+        return [call.dims(0)]
+
+    @staticmethod
+    def compute(call):
+        return scatter(call, along_axis(call, "C5"))
+
 
 @operator("TopK", "top_k", (2, 2), outputs=(1, 2), shape="C5", attributes="axis:i largest:i:11 sorted:i:11",
           operands=(0,),
@@ -145,3 +208,41 @@ class TopK:  # top_k.S1 to S5
             for i, o in zip(sorted(line, key=key)[:k], out):
                 sources[o], places[o] = i, (i - line[0]) // step
         return [call.effective().move(x, sources, y, range(len(sources))), places][:len(call.outs)]
+
+
+@operator("OneHot", "one_hot", (3, 3), shape="C6", attributes="axis:i", operands=(2,), since=9)
+class OneHot:  # one_hot.S1 to S3
+    @staticmethod
+    def depth(call):
+        """The depth without its fraction."""
+        depth = call.values(1)[0]
+        call.require(R.is_finite(depth) and abs(depth) < 1 << 62 and R.toward_zero(depth) >= 0, "C3", "depth is %s" % depth)
+        return R.toward_zero(depth)
+
+    @staticmethod
+    def infer(call):
+        for t in call.inputs[:2]:
+            call.require(t.type.plain or t.type.name in ("FLOAT", "FLOAT16", "BFLOAT16"), "C1", t.type.name)
+        types = [call.inputs[2].type] + [t for t, *_ in call.declared if t is not None]
+        call.require(all(t.real for t in types) or all(t is types[0] for t in types), "C2")
+        call.supported(2)
+        call.require(call.inputs[1].dims is None or tuple(call.inputs[1].dims) in ((), (1,)), "C3", "depth is no scalar")
+        d = call.dims(0)
+        call.require(len(d) >= 1, "C4", "indices is a scalar")
+        a = call.axis("C4", -1, len(d) + 1)
+        call.require(call.dims(2) == (2,), "C5", "off_on of shape %s" % (call.dims(2),))
+        return [d[:a] + (OneHot.depth(call),) + d[a:]], [call.inputs[2].type]
+
+    @staticmethod
+    def moved(call):
+        return call.inputs[2:]
+
+    @staticmethod
+    def compute(call):
+        indices, y, depth = call.inputs[0], call.outs[0], OneHot.depth(call)
+        on = [0] * elements(y.dims)
+        for v, line in zip(indices.data, lines(y.dims, call.axis("C4", -1, len(y.dims)))):
+            v = R.toward_zero(v) if R.is_finite(v) else depth
+            if line and -depth <= v < depth:
+                on[line[v]] = 1
+        return [call.effective().move(call.inputs[2], on, y, range(len(on)))]

@@ -333,3 +333,35 @@ mover("DepthToSpace", "depth_to_space", (1, 1), depth_to_space, depth_to_space_s
       attributes="blocksize:i mode:s:11", required=("blocksize",))
 mover("SpaceToDepth", "space_to_depth", (1, 1), space_to_depth, space_to_depth_sources, shape="C5",
       attributes="blocksize:i mode:s", required=("blocksize",))
+
+
+def checked_lengths(call):
+    size = call.dims(0)[call.attr("time_axis", 0)]
+    call.require(all(0 <= n <= size for n in call.inputs[1].data), "C4", "a length beyond the axis of %d" % size)
+    return call.inputs[1].data
+
+
+def reverse_sequence(call):
+    call.follows("C1", 0)
+    d, batch = call.dims(0), call.attr("batch_axis", 1)
+    call.require(len(d) >= 2 and batch in (0, 1) and call.attr("time_axis", 0) == 1 - batch, "C2", "axes")
+    call.require(call.inputs[1].type is INT64 and call.dims(1) == (d[batch],), "C3", "lengths %s" % (call.dims(1),))
+    if call.inputs[1].data is not None:
+        checked_lengths(call)
+    return [d]
+
+
+def reversed_sequences(call):  # reverse_sequence.S1
+    d, batch_first, lengths = call.inputs[0].dims, call.attr("batch_axis", 1) == 0, checked_lengths(call)
+    inner, out = elements(d[2:]), []
+    for i in range(d[0]):
+        for k in range(d[1]):
+            t, n = (k, lengths[i]) if batch_first else (i, lengths[k])
+            t = n - 1 - t if t < n else t
+            row = i * d[1] + t if batch_first else t * d[1] + k
+            out.extend(range(row * inner, row * inner + inner))
+    return [out]
+
+
+mover("ReverseSequence", "reverse_sequence", (2, 2), reverse_sequence, reversed_sequences, shape="C5",
+      attributes="batch_axis:i time_axis:i", since=10)

@@ -267,3 +267,44 @@ class InstanceNormalization:  # instance_normalization.S1 to S3
                 c = k % x.dims[1]
                 out += [normal(n, n.sub(t, mean), square, gain[c], bias[c]) for t in group]
         return [call.store(out)]
+
+
+def over_norm(n, v, squares):
+    """lp_normalization.S1 to S3, of one line."""
+    if n.binary32 or any(R.special(x) for x in v):
+        total = n.total(n.mul(x, x) if squares else abs(x) for x in v)
+        norm = n.function("sqrt", total) if squares else total
+        return [n.zero if norm == 0 else n.div(x, norm) for x in v]
+    total = sum((Fraction(x) * x if squares else abs(Fraction(x)) for x in v), Fraction(0))
+    if total == 0:
+        return [Fraction(0)] * len(v)
+    return [root_over(Fraction(x), total) if squares else x / total for x in v]
+
+
+def root_over(x, total):
+    """x over the root of total: the root of x^2 / total, with the sign of x."""
+    root = F.function("sqrt", x * x / total)
+    if x >= 0:
+        return root
+    if isinstance(root, F.Approximate):
+        return F.Approximate(lambda bits: tuple(-end for end in reversed(root.interval(bits))))
+    return -root
+
+
+@operator("LpNormalization", "lp_normalization", (1, 1), shape="C4", attributes="axis:i p:i")
+class LpNormalization:
+    @staticmethod
+    def infer(call):
+        call.real_or("C1", "DOUBLE")
+        call.axis("C2", -1, len(call.dims(0)))
+        call.require(call.attr("p", 2) in (1, 2), "C3", "p is %s" % call.attr("p", 2))
+        return [call.dims(0)]
+
+    @staticmethod
+    def compute(call):
+        x, n = call.inputs[0], call.numbers
+        v, out = n.of(x), [None] * len(x.data)
+        for line in lines(x.dims, call.axis("C2", -1, len(x.dims))):
+            for i, quotient in zip(line, over_norm(n, [v[i] for i in line], call.attr("p", 2) == 2)):
+                out[i] = quotient
+        return [call.store(out)]

@@ -80,13 +80,14 @@ class AveragePool:  # average_pool.S1 to S4
         return average(call, x, windows, padded, whole)
 
 
-def average(call, x, windows, padded, whole):
+def average(call, x, windows, padded, whole, total=lambda: None):
+    """`total`: gives the plan of a kernel that goes before."""
     def compute(_):
         n = call.numbers
         v = n.of(x)
         return [call.store([n.div(n.total(v[i] for i in w), n.constant(Fraction(c))) for w, c in windows()])]
-    return planned(compute, kernel=lambda _: call.plan_kernel("average", windows=windows, padded=padded,
-                                                              whole=whole))(call)
+    return planned(compute, kernel=lambda _: total() or call.plan_kernel("average", windows=windows, padded=padded,
+                                                                         whole=whole))(call)
 
 
 @operator("GlobalAveragePool", "global_average_pool", (1, 1), shape="C4")
@@ -101,8 +102,10 @@ class GlobalAveragePool:  # global_average_pool.S1, S2
     def plan(call):
         x = call.inputs[0]
         n = elements(x.dims[2:])
-        return average(call, x, lambda: [(range(k * n, (k + 1) * n), n) for k in range(elements(x.dims[:2]))],
-                       False, n)
+        planes = [range(k * n, (k + 1) * n) for k in range(elements(x.dims[:2]))]
+        channels = x.dims[1] if len(x.dims) == 4 else None
+        return average(call, x, lambda: [(plane, n) for plane in planes], False, n,
+                       lambda: call.plan_kernel("total", what="MEAN", groups=planes, channels=channels))
 
 
 @operator("GlobalMaxPool", "global_max_pool", (1, 1), shape="C4")

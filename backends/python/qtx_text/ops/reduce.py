@@ -3,7 +3,7 @@ from fractions import Fraction
 
 from ..reals import INF
 from ..types import INT64, strides
-from .core import OPERATORS, Operator, lines, planned, walk
+from .core import OPERATORS, Operator, lines, operator, planned, walk
 from .elementwise import wins
 from .pool import winners
 
@@ -37,15 +37,23 @@ def reduction(name, stem, opset, result, *also):
             return [tuple(1 if k in axes else n for k, n in enumerate(d))]
         return [tuple(n for k, n in enumerate(d) if k not in axes)]
 
-    def compute(call):
-        x, y = call.inputs[0], call.outs[0]
-        axes = reduced(call, opset)
-        d, steps = x.dims, strides(x.dims)
+    def groups(call):
+        axes, d, steps = reduced(call, opset), call.inputs[0].dims, strides(call.inputs[0].dims)
         kept = [k for k in range(len(d)) if k not in axes]
         inside = walk([d[a] for a in sorted(axes)], [steps[a] for a in sorted(axes)])
-        groups = [[o + i for i in inside] for o in walk([d[k] for k in kept], [steps[k] for k in kept])]
-        return [result(call, x, y, groups)]
-    OPERATORS[name] = Operator(name, stem, infer, planned(compute), (1, 2), shape="C4", operands=(0,),
+        return [[o + i for i in inside] for o in walk([d[k] for k in kept], [steps[k] for k in kept])]
+
+    def compute(call):
+        return [result(call, call.inputs[0], call.outs[0], groups(call))]
+
+    def kernel(call):
+        what = {"ReduceMean": "MEAN", "ReduceSum": "SUM"}.get(name)
+        d = call.inputs[0].dims
+        if what is None or 0 in d:
+            return None
+        image = len(d) == 4 and call.attr("keepdims", 1) and sorted(reduced(call, opset)) == [1, 2]
+        return call.plan_kernel("total", what=what, groups=groups(call), channels=d[3] if image else None)
+    OPERATORS[name] = Operator(name, stem, infer, planned(compute, kernel=kernel), (1, 2), shape="C4", operands=(0,),
                                attributes="axes:is keepdims:i noop_with_empty_axes:i")
 
 
@@ -110,3 +118,31 @@ def arg(name, stem, greatest):  # arg_max.S1 to S4
 
 arg("ArgMax", "arg_max", True)
 arg("ArgMin", "arg_min", False)
+
+
+class CumSum:  # cum_sum.S1 to S3
+    @staticmethod
+    def infer(call):
+        axis = call.inputs[1]
+        call.real_or("C1", "plain", operands=call.inputs[:1])
+        call.require(axis.type.name in ("INT32", "INT64"), "C2", "axis is " + axis.type.name)
+        call.require(axis.dims is None or tuple(axis.dims) in ((), (1,)), "C2", "axis is no scalar")
+        for name in ("exclusive", "reverse"):
+            call.require(call.attr(name, 0) in (0, 1), "C3", name)
+        call.axes("C2", call.values(1), len(call.dims(0)))
+        return [call.dims(0)]
+
+    @staticmethod
+    def compute(call):
+        x = call.inputs[0]
+        n = call.numbers
+        v, out = n.of(x), [None] * len(x.data)
+        for line in lines(x.dims, call.axes("C2", call.values(1), len(x.dims))[0]):
+            total = n.zero
+            for i in reversed(line) if call.attr("reverse", 0) else line:
+                before, total = total, n.add(total, v[i])
+                out[i] = before if call.attr("exclusive", 0) else total
+        return [call.store(out)]
+
+
+operator("CumSum", "cum_sum", (2, 2), shape="C4", operands=(0,), attributes="exclusive:i reverse:i", since=11)(CumSum)

@@ -15,9 +15,10 @@ namespace qtx::conformance {
 
 struct Suite {
   std::string folder;
-  std::vector<Case> cases;   // by path of the file, then in the file's order
-  std::string digest;        // of the case files; of the ids alone for third-party data
-  TextAnswers text_answers;  // of the folder's file; none for third-party data
+  std::vector<Case> cases;            // by path of the file, then in the file's order
+  std::string digest;                 // of the case files; of the ids alone for third-party data
+  TextAnswers text_answers;           // of the folder's file; none for third-party data
+  std::vector<std::string> left_out;  // third-party outputs that are no cases: "where: why"
 };
 
 inline constexpr std::int64_t kMaxCases = 1'000'000;  // of one suite

@@ -68,8 +68,18 @@ struct RequantizeRecipe {
   enum class Origin { kScales, kDeclared } origin = Origin::kScales;
   // kTwice: after a saturating left shift the doubling high multiply rounds by `tie`, then the
   // right shift half away (tflite.S3). kTwiceUnsaturated: of a left shift the product is rounded
-  // once, by `tie` (fixed_point_double.S1).
-  enum class Rounds { kOnce, kTwice, kTwiceUnsaturated } rounds = Rounds::kOnce;
+  // once, by `tie` (fixed_point_double.S1). kTwiceWrapped: as kTwice, the left shift wraps.
+  // kTwiceHalfUp: so it does, and the right shift rounds half up (tflite_half_up.S1).
+  enum class Rounds {
+    kOnce,
+    kTwice,
+    kTwiceUnsaturated,
+    kTwiceWrapped,
+    kTwiceHalfUp
+  } rounds = Rounds::kOnce;
+  // Not 0: what kTwiceHalfUp says holds for the channels in whole blocks of so many, kTwiceWrapped
+  // for the others.
+  int block = 0;
   TieRule tie = TieRule::kHalfEven;
   // kTo15: 31 bits of mantissa are rounded half up to 15, at most 2^15 - 1: tflite.S12.
   enum class Narrowed { kNo, kTo15 } narrowed = Narrowed::kNo;
@@ -123,6 +133,15 @@ struct Requirement {
   std::string_view clause = {};
 };
 
+/// Of each kernel with an accumulator, as TFLite names them.
+struct ProductRecipes {
+  RequantizeRecipe conv;        // and of every operator that is none of the others
+  RequantizeRecipe depthwise;   // Conv where each group has one input channel
+  RequantizeRecipe connected;   // Gemm, and MatMul with a constant matrix: FULLY_CONNECTED
+  RequantizeRecipe batched;     // any other MatMul: BATCH_MATMUL
+  RequantizeRecipe transposed;  // ConvTranspose: TRANSPOSE_CONV
+};
+
 /// One row of the space.
 struct Arithmetic {
   std::string_view name;
@@ -130,11 +149,10 @@ struct Arithmetic {
   // kFused: a sum of products in binary32 adds each product unrounded.
   enum class Contraction { kNone, kFused } contraction = Contraction::kNone;
   QuantizeRecipe quantize;
-  RequantizeRecipe requantize;  // every operator with an accumulator, and signed x
-  // Conv where each group has one input channel, and MatMul that is TFLite's BATCH_MATMUL, signed x
-  RequantizeRecipe depthwise_requantize;
-  RequantizeRecipe unsigned_requantize;  // all of them with an unsigned x
-  // Domain kStored: all of them with x of 16 bits but FULLY_CONNECTED, which has `requantize`, or
+  ProductRecipes products;           // signed x
+  ProductRecipes unsigned_products;  // unsigned x
+  bool transposes_bytes = false;     // domain kStored: ConvTranspose of 8 bits has a kernel
+  // Domain kStored: all of them with x of 16 bits but FULLY_CONNECTED, which has `products`, or
   // with a bias the second. Where it is not kNone, Add, Sub, Mul and AveragePool have kernels of 16
   // bits too.
   RequantizeRecipe wide_requantize = {.multiplier = RequantizeRecipe::Multiplier::kNone};
@@ -147,8 +165,12 @@ struct Arithmetic {
   AddRecipe add;
   AverageRecipe average;
   // Kernels that share no code with other arithmetics.  kTflite: tflite.S13 to .S19.
-  // kOnnxRuntime: of tensors of one type of 8 bits, onnxruntime.S1 to .S5.
-  enum class Kernels { kNone, kTflite, kOnnxRuntime } kernels = Kernels::kNone;
+  // kOnnxRuntime: of tensors of one type of 8 bits, onnxruntime.S1 to .S5.  kXnnpack: of nodes that
+  // stand for TFLite's, xnnpack.S7 to .S9.
+  enum class Kernels { kNone, kTflite, kOnnxRuntime, kXnnpack } kernels = Kernels::kNone;
+  // Domain kStored: MEAN and functions of 16 bits.  kReference: tflite_float64.S3 to .S5.
+  // kBuiltin: those, but of images tflite_half_up.S4 and of some scales tflite_half_up.S5.
+  enum class LiteRt { kNone, kReference, kBuiltin } litert = LiteRt::kNone;
   // kSubtracted: builds of TFLite up to 2022 took the offset of an LSTM's output with the wrong
   // sign (the note at tflite.S18). No named row has it.
   enum class LstmOffset { kAdded, kSubtracted } lstm_offset = LstmOffset::kAdded;

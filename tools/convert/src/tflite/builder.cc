@@ -30,9 +30,21 @@ TfliteBuilder::TfliteBuilder(TfliteFile& file, Ledger& ledger)
       ledger_(ledger),
       types_(file.tensors.size()),
       forms_(file.tensors.size()),
+      unstacked_(file.outputs.begin(), file.outputs.end()),
       opset_(OpsetFor(file)) {
   // New names must differ from all names in the file.
   for (const TfliteTensor& tensor : file.tensors) out_.names().Take(tensor.name);
+  for (const TfliteOperator& op : file.operators) {
+    if (op.code != schema::BuiltinOperator::LSTM &&
+        op.code != schema::BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM) {
+      unstacked_.insert(op.inputs.begin(), op.inputs.end());
+    }
+    if (op.code != schema::BuiltinOperator::DEQUANTIZE || op.outputs.size() != 1) continue;
+    if (HasInput(op, 0) && tensor(op.inputs[0]).constant() &&
+        tensor(op.inputs[0]).type == schema::TensorType::FLOAT16) {
+      halves_[op.outputs[0]] = op.inputs[0];
+    }
+  }
   out_.graph().name = file.name.empty() ? "main" : file.name;
 }
 
@@ -56,7 +68,7 @@ Result<format::TensorType> TfliteBuilder::Type(int index) {
     if (tensor(index).variable) {
       return Unsupported(Quoted(tensor(index)), "a variable, which keeps its value between runs");
     }
-    auto type = TypeOf(tensor(index), ledger_);
+    auto type = TypeOf(tensor(index), file_.tensors, ledger_);
     if (!type.has_value()) return At(Quoted(tensor(index)), type.error());
     known = *std::move(type);
   }
@@ -77,6 +89,14 @@ void TfliteBuilder::InferShape(int index, const format::Dims& dims) {
                   format::ToString(dims) + ", as its operator computes; the file has none");
   auto& type = types_[static_cast<std::size_t>(index)];
   if (type.has_value()) type->shape = format::ToShape(dims);
+}
+
+Result<void> TfliteBuilder::ForgetShape(int index) {
+  if (!tensor(index).shapeless) return {};
+  QTX_ASSIGN_OR_RETURN(format::TensorType type, Type(index));
+  type.shape.reset();
+  SetType(index, std::move(type), "shape", "unknown; the file has none");
+  return {};
 }
 
 Result<void> TfliteBuilder::TakeTypeOfMoved(int x, int y) {
@@ -158,6 +178,11 @@ Result<std::string> TfliteBuilder::UseConstant(int index, const Permutation& per
   return name;
 }
 
+std::optional<int> TfliteBuilder::HalfOf(int index) const {
+  const auto found = halves_.find(index);
+  return found == halves_.end() ? std::nullopt : std::optional(found->second);
+}
+
 Result<format::TensorType> TfliteBuilder::StateType(int index) {
   const TfliteTensor& variable = tensor(index);
   if (!variable.variable || variable.constant()) {
@@ -166,7 +191,7 @@ Result<format::TensorType> TfliteBuilder::StateType(int index) {
   if (!FormsOf(index).own.empty()) {
     return Unsupported(Quoted(variable), "a state used by two operators");
   }
-  auto type = TypeOf(variable, ledger_);
+  auto type = TypeOf(variable, file_.tensors, ledger_);
   if (!type.has_value()) return At(Quoted(variable), type.error());
   if (type->quantization && !type->quantization->axis.empty()) {
     return Unsupported(Quoted(variable), "a state with several scales");

@@ -49,6 +49,8 @@ class TfliteBuilder {
                const std::string& why);
   /// Sets the shape that its operator computes for a tensor without shape in the file.
   void InferShape(int tensor, const format::Dims& dims);
+  /// Takes away the shape of a tensor that has none in the file and none that its operator tells.
+  Result<void> ForgetShape(int tensor);
   /// For an operator that only moves elements from x to y: if x is an unread graph input without
   /// parameters, it gets those of y.
   Result<void> TakeTypeOfMoved(int x, int y);
@@ -65,6 +67,10 @@ class TfliteBuilder {
   Result<std::string> Use(int tensor, Layout layout);
   /// Adds a constant as initializer, permuted.
   Result<std::string> UseConstant(int tensor, const Permutation& perm);
+  /// The tensor that a DEQUANTIZE widens from a constant of FLOAT16 to `index`; nullopt for others.
+  std::optional<int> HalfOf(int index) const;
+  /// True for such a tensor that LSTMs alone read, which take the constant.
+  bool IsStacked(int index) const { return halves_.contains(index) && !unstacked_.contains(index); }
   /// Adds a new initializer: shapes, pads, bounds; one that is quantized is declared.
   std::string AddConstant(const std::string& name, const format::Tensor& tensor) {
     return out_.AddConstant(name, tensor);
@@ -136,6 +142,8 @@ class TfliteBuilder {
   std::vector<graph::Forms> forms_;  // of computed tensors
   std::map<std::pair<int, Permutation>, std::string> constants_;
   std::vector<std::pair<std::string, format::TensorType>> states_;  // after the run
+  std::map<int, int> halves_;  // by the tensor that DEQUANTIZE gives
+  std::set<int> unstacked_;    // read by an operator that is no LSTM
   const std::int64_t opset_;
 };
 

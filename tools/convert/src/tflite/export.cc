@@ -14,7 +14,7 @@ namespace {
 std::optional<std::pair<std::string, format::Model>> FileItCameFrom(const format::Model& model) {
   auto bytes = FillSkeleton(model);
   if (!bytes) return std::nullopt;
-  auto back = FromTflite(*bytes);
+  auto back = FromTflite(*bytes, {.all_losses = true});
   if (!back.has_value() || !SameGraph(model, back->model)) return std::nullopt;
   return std::pair(*std::move(bytes), std::move(back->model));
 }

@@ -121,6 +121,7 @@ Result<TfliteOperator> ReadOperator(const schema::Model& model, const schema::Op
   op.code = static_cast<schema::BuiltinOperator>(std::max<std::int32_t>(
       code.deprecated_builtin_code(), static_cast<std::int32_t>(code.builtin_code())));
   op.name = OperatorName(code, op.code);
+  if (op.code == schema::BuiltinOperator::CUSTOM) op.custom_code = Text(code.custom_code());
   op.options = &source;
   auto inputs = Indices(source.inputs(), tensors, -1, "input");
   if (!inputs.has_value()) return At(op.Place(), inputs.error());

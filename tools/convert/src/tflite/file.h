@@ -34,6 +34,7 @@ struct TfliteOperator {
   std::size_t index = 0;
   schema::BuiltinOperator code = schema::BuiltinOperator::CUSTOM;
   std::string name;                  // "CONV_2D", "CUSTOM 'Sinh'"
+  std::string custom_code;           // "Sinh"; empty unless `code` is CUSTOM
   std::vector<int> inputs, outputs;  // indices of tensors; -1 is an absent optional input
   std::vector<int> intermediates;
   const schema::Operator* options = nullptr;

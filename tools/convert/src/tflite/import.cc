@@ -1,8 +1,11 @@
 // FromTflite: the file, then each of its operators in turn.
 #include "tflite/import.h"
 
+#include <algorithm>
+
 #include "onnx/float_casts.h"
 #include "tflite/builder.h"
+#include "tflite/custom.h"
 #include "tflite/metadata.h"
 #include "tflite/ops.h"
 #include "tflite/skeleton.h"
@@ -12,6 +15,8 @@ namespace {
 
 // The file version that came with a version of ai.onnx, 17 to 20.
 std::int64_t IrVersion(std::int64_t opset) { return opset <= 18 ? 8 : 9; }
+
+bool IsCustom(const TfliteOperator& op) { return op.code == schema::BuiltinOperator::CUSTOM; }
 
 // A file of one subgraph takes its signatures and metadata along, in its skeleton.
 void NoteFile(const TfliteFile& file, Ledger& ledger) {
@@ -44,6 +49,8 @@ Result<TfliteImport> ImportTflite(TfliteFile& file, const Options& options) {
   conversion.model.ir_version = IrVersion(builder.opset());
   conversion.model.opset_imports = {{"", builder.opset()},
                                     {std::string(format::kDomain), format::kVersion}};
+  if (std::ranges::any_of(file.operators, &IsCustom))
+    conversion.model.opset_imports.push_back({std::string(kCustomDomain), 1});
   conversion.model.producer_name = "qtx";
   conversion.model.doc_string = file.description;
   QTX_ASSIGN_OR_RETURN(conversion.model.metadata,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tflite/file.h"
+#include "tflite/halves.h"
 #include "tflite/metadata.h"
 #include "tflite/nodes_out.h"
 #include "tflite/pack.h"
@@ -149,9 +150,11 @@ Result<void> LoseOfModel(const GraphIndex& index, const format::Model& model, Le
 
 }  // namespace
 
-Result<std::string> NewTflite(const format::Model& model, Ledger& ledger) {
+Result<std::string> NewTflite(const format::Model& source, Ledger& ledger) {
+  QTX_ASSIGN_OR_RETURN(const Widened widened, WidenHalves(source));
+  const format::Model& model = widened.model;
   QTX_ASSIGN_OR_RETURN(const GraphIndex graph, GraphIndex::Of(model));
-  const TfliteWriter probe(graph, false, ledger);
+  const TfliteWriter probe(graph, false, widened.halves, ledger);
   const bool to_signed = std::ranges::any_of(model.graph.nodes, [&](const format::Node& node) {
     return node.inputs.size() > 1 && !node.outputs.empty() && NeedsSigned(probe, node);
   });
@@ -161,7 +164,7 @@ Result<std::string> NewTflite(const format::Model& model, Ledger& ledger) {
                    "or per channel");
   }
   QTX_RETURN_IF_ERROR(LoseOfModel(graph, model, ledger));
-  TfliteWriter writer(graph, to_signed, ledger);
+  TfliteWriter writer(graph, to_signed, widened.halves, ledger);
   QTX_RETURN_IF_ERROR(writer.AddInputs());
   const Fusion fusion(graph, writer);
   for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tflite/custom.h"
 #include "tflite/rules.h"
 
 namespace qtx::convert {
@@ -27,14 +28,17 @@ constexpr std::array kNodes = {
     WriterEntry{"Conv", WriteConv},
     WriterEntry{"ConvTranspose", WriteConvTranspose},
     WriterEntry{"Cos", WriteUnary},
+    WriterEntry{"CumSum", WriteCumSum},
     WriterEntry{"DepthToSpace", WriteBlocks},
     WriterEntry{"Div", WriteBinary},
     WriterEntry{"Elu", WriteUnary},
     WriterEntry{"Equal", WriteBinary},
     WriterEntry{"Exp", WriteUnary},
+    WriterEntry{"Expand", WriteExpand},
     WriterEntry{"Flatten", WriteReshape},
     WriterEntry{"Floor", WriteUnary},
     WriterEntry{"Gather", WriteGather},
+    WriterEntry{"GatherND", WriteGatherNd},
     WriterEntry{"Gelu", WriteUnary},
     WriterEntry{"Gemm", WriteMatMul},
     WriterEntry{"GlobalAveragePool", WriteGlobalPool},
@@ -48,6 +52,7 @@ constexpr std::array kNodes = {
     WriterEntry{"LessOrEqual", WriteBinary},
     WriterEntry{"Log", WriteUnary},
     WriterEntry{"LogSoftmax", WriteSoftmax},
+    WriterEntry{"LpNormalization", WriteLpNormalization},
     WriterEntry{"MatMul", WriteMatMul},
     WriterEntry{"Max", WriteBinary},
     WriterEntry{"MaxPool", WritePool},
@@ -68,6 +73,7 @@ constexpr std::array kNodes = {
     WriterEntry{"Reshape", WriteReshape},
     WriterEntry{"Resize", WriteResize},
     WriterEntry{"Round", WriteUnary},
+    WriterEntry{"Shape", WriteShape},
     WriterEntry{"Sigmoid", WriteUnary},
     WriterEntry{"Sign", WriteUnary},
     WriterEntry{"Sin", WriteUnary},
@@ -78,16 +84,20 @@ constexpr std::array kNodes = {
     WriterEntry{"Sqrt", WriteUnary},
     WriterEntry{"Squeeze", WriteReshape},
     WriterEntry{"Sub", WriteBinary},
+    WriterEntry{"Sum", WriteSum},
     WriterEntry{"Tanh", WriteUnary},
+    WriterEntry{"Tile", WriteTile},
+    WriterEntry{"TopK", WriteTopK},
     WriterEntry{"Transpose", WriteTranspose},
     WriterEntry{"Unsqueeze", WriteReshape},
+    WriterEntry{"Where", WriteWhere},
 };
 
 // Nodes of which only the first output is written.
 bool HasOneOutput(const format::Node& node) {
   const auto used =
       std::ranges::count_if(node.outputs, [](const auto& name) { return !name.empty(); });
-  return used == 1 || node.op_type == "Split";
+  return used == 1 || node.op_type == "Split" || node.op_type == "TopK";
 }
 
 Result<void> CheckActivations(const TfliteWriter& writer, const Job& job) {
@@ -108,6 +118,10 @@ const std::string& Job::Input(std::size_t i) const {
 
 Result<void> WriteNode(TfliteWriter& writer, const Job& job) {
   const std::string place = job.node.op_type + " '" + job.node.name + "'";
+  if (job.node.domain == kCustomDomain) {
+    auto written = WriteCustom(writer, job);
+    return written.has_value() ? written : At(place, written.error());
+  }
   const auto* entry = std::ranges::find(kNodes, job.node.op_type, &WriterEntry::op_type);
   if (entry == kNodes.end() || !format::IsOnnxDomain(job.node.domain)) {
     return Error{ErrorCode::kUnsupported, place, "TFLite has no operator for it"};

@@ -34,17 +34,27 @@ Result<void> WriteCast(TfliteWriter& writer, const Job& job);
 Result<void> WriteConcat(TfliteWriter& writer, const Job& job);
 Result<void> WriteConv(TfliteWriter& writer, const Job& job);
 Result<void> WriteConvTranspose(TfliteWriter& writer, const Job& job);
+Result<void> WriteCumSum(TfliteWriter& writer, const Job& job);
+Result<void> WriteCustom(TfliteWriter& writer, const Job& job);
+Result<void> WriteExpand(TfliteWriter& writer, const Job& job);
 Result<void> WriteGather(TfliteWriter& writer, const Job& job);
+Result<void> WriteGatherNd(TfliteWriter& writer, const Job& job);
 Result<void> WriteGlobalPool(TfliteWriter& writer, const Job& job);
+Result<void> WriteLpNormalization(TfliteWriter& writer, const Job& job);
 Result<void> WriteMatMul(TfliteWriter& writer, const Job& job);
 Result<void> WritePad(TfliteWriter& writer, const Job& job);
 Result<void> WritePool(TfliteWriter& writer, const Job& job);
 Result<void> WriteReduce(TfliteWriter& writer, const Job& job);
 Result<void> WriteReshape(TfliteWriter& writer, const Job& job);
 Result<void> WriteResize(TfliteWriter& writer, const Job& job);
+Result<void> WriteShape(TfliteWriter& writer, const Job& job);
 Result<void> WriteSlice(TfliteWriter& writer, const Job& job);
 Result<void> WriteSoftmax(TfliteWriter& writer, const Job& job);
+Result<void> WriteSum(TfliteWriter& writer, const Job& job);
+Result<void> WriteTile(TfliteWriter& writer, const Job& job);
+Result<void> WriteTopK(TfliteWriter& writer, const Job& job);
 Result<void> WriteTranspose(TfliteWriter& writer, const Job& job);
 Result<void> WriteUnary(TfliteWriter& writer, const Job& job);
+Result<void> WriteWhere(TfliteWriter& writer, const Job& job);
 
 }  // namespace qtx::convert

@@ -21,7 +21,12 @@ Result<void> ConvertBroadcastTo(TfliteBuilder& builder, const TfliteOperator& op
 Result<void> ConvertCast(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertConcatenation(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertConv2d(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertCumsum(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertCustom(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertDepthwiseConv2d(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertFill(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertFloorDiv(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertFloorMod(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertFullyConnected(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertGather(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertGatherNd(TfliteBuilder& builder, const TfliteOperator& op);
@@ -29,21 +34,28 @@ Result<void> ConvertL2Normalization(TfliteBuilder& builder, const TfliteOperator
 Result<void> ConvertLstm(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertMean(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertNotEqual(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertOneHot(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertPack(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertPad(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertPool2d(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertPower(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertReduce(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertReduceBool(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertRequantize(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertReshape(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertResize(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertReverse(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertReverseSequence(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertScatterNd(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertSelect(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertShape(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertSlice(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertSoftmax(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertSpaceToBatch(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertSplit(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertSquaredDifference(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertStridedSlice(TfliteBuilder& builder, const TfliteOperator& op);
+Result<void> ConvertSum(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertTile(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertTopK(TfliteBuilder& builder, const TfliteOperator& op);
 Result<void> ConvertTranspose(TfliteBuilder& builder, const TfliteOperator& op);
@@ -65,6 +77,9 @@ format::Tensor Int64Scalar(std::int64_t value);
 /// The INT32 or INT64 constant at `position`.  Errors: kInvalid for any other tensor, naming it.
 Result<std::vector<std::int64_t>> ConstantInput(const TfliteBuilder& builder,
                                                 const TfliteOperator& op, std::size_t position);
+
+/// Emits `draft`, whose result is INT64, as the INT32 or INT64 tensor `y`.
+Result<void> EmitIndices(TfliteBuilder& builder, const TfliteOperator& op, Draft draft, int y);
 
 /// kInvalid, "options: missing".
 Error NoOptions();

@@ -130,6 +130,16 @@ Result<format::TensorType> InnerType(TfliteBuilder& builder, int y, Layout layou
   return type;
 }
 
+// The constants of an LSTM of FLOAT16, which ConvertLstm reads.  LiteRT widens a state once, and
+// then keeps it from run to run.
+Result<void> SkipStacked(const TfliteBuilder& builder, int y) {
+  if (!builder.tensor(y).variable) return {};
+  const auto& stored = builder.tensor(*builder.HalfOf(y)).data;
+  if (std::ranges::all_of(stored, [](std::byte b) { return b == std::byte{0}; })) return {};
+  return Error{ErrorCode::kUnsupported, "tensor '" + builder.tensor(y).name + "'",
+               "a variable that does not begin with 0"};
+}
+
 }  // namespace
 
 Result<void> ConvertUnary(TfliteBuilder& builder, const TfliteOperator& op) {
@@ -153,6 +163,24 @@ Result<void> ConvertBinary(TfliteBuilder& builder, const TfliteOperator& op) {
                       pair.layout, FusedInto(op));
 }
 
+Result<void> ConvertSum(TfliteBuilder& builder, const TfliteOperator& op) {
+  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
+  std::vector<int> tensors = op.inputs;
+  tensors.push_back(y);
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, i));
+    if (builder.tensor(x).dims != builder.tensor(y).dims)
+      return BadOutput(builder.tensor(x), builder.tensor(y));
+  }
+  const Layout layout = CommonLayout(builder, tensors);
+  Draft sum{"Sum", {}, {}};
+  for (const int x : op.inputs) {
+    QTX_ASSIGN_OR_RETURN(std::string name, builder.Use(x, layout));
+    sum.inputs.push_back(std::move(name));
+  }
+  return builder.Emit(op, std::move(sum), y, layout);
+}
+
 // 1 / sqrt(x) is x to the power -1/2, one operator and so one rounding; x * x likewise.
 Result<void> ConvertPower(TfliteBuilder& builder, const TfliteOperator& op) {
   QTX_ASSIGN_OR_RETURN(const Elements elements, ElementsOf(builder, op));
@@ -173,6 +201,33 @@ Result<void> ConvertNotEqual(TfliteBuilder& builder, const TfliteOperator& op) {
       builder.EmitInner(op, {"Equal", std::move(pair.names), {}},
                         builder.tensor(pair.y).name + "/equal", std::move(type));
   return builder.Emit(op, {"Not", {equal}, {}}, pair.y, pair.layout);
+}
+
+// SELECT picks rows of a and b where its condition has rank 1; SELECT_V2 broadcasts all three.
+Result<void> ConvertSelect(TfliteBuilder& builder, const TfliteOperator& op) {
+  QTX_ASSIGN_OR_RETURN(const int condition, builder.Input(op, 0));
+  QTX_ASSIGN_OR_RETURN(const int a, builder.Input(op, 1));
+  QTX_ASSIGN_OR_RETURN(const int b, builder.Input(op, 2));
+  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
+  const Layout layout = CommonLayout(builder, std::vector<int>{condition, a, b, y});
+  Draft where{"Where", {}, {}};
+  for (const int index : {condition, a, b}) {
+    QTX_ASSIGN_OR_RETURN(std::string name, builder.Use(index, layout));
+    where.inputs.push_back(std::move(name));
+  }
+  const TfliteTensor& mask = builder.tensor(condition);
+  const std::size_t rank = builder.tensor(a).dims.size();
+  if (op.code == SELECT && mask.dims.size() == 1 && rank > 1) {
+    if (mask.dims[0] != builder.tensor(a).dims[0]) return BadOutput(mask, builder.tensor(y));
+    format::Dims rows(rank, 1);
+    rows[0] = mask.dims[0];
+    QTX_ASSIGN_OR_RETURN(const format::TensorType own, builder.Type(condition));
+    QTX_ASSIGN_OR_RETURN(format::TensorType type, Reshaped(own, rows));
+    const std::string shape = builder.AddConstant(mask.name + "/shape", graph::IntsTensor(rows));
+    where.inputs[0] = builder.EmitInner(op, {"Reshape", {where.inputs[0], shape}, {}},
+                                        mask.name + "/rows", std::move(type));
+  }
+  return builder.Emit(op, std::move(where), y, layout);
 }
 
 Result<void> ConvertSquaredDifference(TfliteBuilder& builder, const TfliteOperator& op) {
@@ -212,6 +267,7 @@ Result<void> ConvertCast(TfliteBuilder& builder, const TfliteOperator& op) {
 
 Result<void> ConvertRequantize(TfliteBuilder& builder, const TfliteOperator& op) {
   QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
+  if (builder.IsStacked(y)) return SkipStacked(builder, y);
   QTX_ASSIGN_OR_RETURN(const format::TensorType type, builder.Type(y));
   const bool quantizes = op.code == QUANTIZE;
   if (quantizes != type.quantization.has_value()) {

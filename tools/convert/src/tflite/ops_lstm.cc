@@ -41,12 +41,25 @@ Result<Stack> Stack::Make(TfliteBuilder& builder, std::span<const int> parts) {
   return stack;
 }
 
+// A constant, or what a DEQUANTIZE widens from one of FLOAT16.
+Result<format::Tensor> RowsOf(TfliteBuilder& builder, int part) {
+  const std::optional<int> half = builder.HalfOf(part);
+  const TfliteTensor& source = builder.tensor(half.value_or(part));
+  if (!source.constant()) return Unsupported("", "not a constant");
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, builder.Type(half.value_or(part)));
+  QTX_ASSIGN_OR_RETURN(format::Tensor rows, ConstantOf(source, type));
+  if (!half) return rows;
+  QTX_ASSIGN_OR_RETURN(format::Tensor wide,
+                       format::MakeTensor(format::ElementType::kFloat, rows.dims));
+  std::ranges::transform(format::StoredValues(rows), wide.As<float>().begin(),
+                         [](double value) { return static_cast<float>(value); });
+  return wide;
+}
+
 // One scale per row, equal within a gate.
 Result<void> Stack::Append(TfliteBuilder& builder, int part) {
   const TfliteTensor& source = builder.tensor(part);
-  if (!source.constant()) return Unsupported("", "not a constant");
-  QTX_ASSIGN_OR_RETURN(const format::TensorType type, builder.Type(part));
-  QTX_ASSIGN_OR_RETURN(const format::Tensor rows, ConstantOf(source, type));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor rows, RowsOf(builder, part));
   if (format::BitWidth(rows.elem_type) < 8) return Unsupported("", "of less than 8 bits");
   if (tensor_.bytes.empty()) {
     tensor_.elem_type = rows.elem_type;

@@ -45,19 +45,8 @@ Result<Reduction> ReductionOf(const TfliteBuilder& builder, const TfliteOperator
   return reduction;
 }
 
-Result<void> EmitReduction(TfliteBuilder& builder, const TfliteOperator& op, const char* op_type,
-                           Reduction reduction) {
-  // With the dimensions kept, the result has the layout of x; else TFLite's own.
-  const bool nchw =
-      reduction.keep &&
-      CommonLayout(builder, std::vector<int>{reduction.x, reduction.y}) == Layout::kFirst;
-  const Layout layout = nchw ? Layout::kFirst : Layout::kOwn;
-  if (nchw) {
-    for (std::int64_t& axis : reduction.axes) axis = PermuteAxis(axis, NhwcToNchw());
-    std::sort(reduction.axes.begin(), reduction.axes.end());
-  }
-  QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(reduction.x, layout));
-  Draft draft{op_type, {name}, {}};
+Result<void> AddAxes(TfliteBuilder& builder, const TfliteOperator& op, const Reduction& reduction,
+                     Draft& draft) {
   // Axes are an input since version 13 of ReduceSum, and version 18 of the others (reduce_mean.S3).
   if (op.code == BuiltinOperator::SUM || builder.opset() >= 18) {
     draft.inputs.push_back(builder.AddConstant(builder.tensor(reduction.y).name + "/axes",
@@ -71,6 +60,23 @@ Result<void> EmitReduction(TfliteBuilder& builder, const TfliteOperator& op, con
     draft.attributes.push_back(Attribute::Ints("axes", reduction.axes));
   }
   draft.attributes.push_back(Attribute::Int("keepdims", reduction.keep ? 1 : 0));
+  return {};
+}
+
+Result<void> EmitReduction(TfliteBuilder& builder, const TfliteOperator& op, const char* op_type,
+                           Reduction reduction) {
+  // With the dimensions kept, the result has the layout of x; else TFLite's own.
+  const bool nchw =
+      reduction.keep &&
+      CommonLayout(builder, std::vector<int>{reduction.x, reduction.y}) == Layout::kFirst;
+  const Layout layout = nchw ? Layout::kFirst : Layout::kOwn;
+  if (nchw) {
+    for (std::int64_t& axis : reduction.axes) axis = PermuteAxis(axis, NhwcToNchw());
+    std::sort(reduction.axes.begin(), reduction.axes.end());
+  }
+  QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(reduction.x, layout));
+  Draft draft{op_type, {name}, {}};
+  QTX_RETURN_IF_ERROR(AddAxes(builder, op, reduction, draft));
   return builder.Emit(op, std::move(draft), reduction.y, layout);
 }
 
@@ -89,7 +95,8 @@ Result<void> EmitGlobalPool(TfliteBuilder& builder, const TfliteOperator& op,
   return builder.Emit(op, std::move(reshape), reduction.y, Layout::kOwn);
 }
 
-// Emits `draft`, whose result is INT64, as the INT32 or INT64 tensor `y`.
+}  // namespace
+
 Result<void> EmitIndices(TfliteBuilder& builder, const TfliteOperator& op, Draft draft, int y) {
   QTX_ASSIGN_OR_RETURN(format::TensorType type, builder.Type(y));
   if (type.elem_type == ElementType::kInt64) {
@@ -102,8 +109,6 @@ Result<void> EmitIndices(TfliteBuilder& builder, const TfliteOperator& op, Draft
   return builder.Emit(op, {"Cast", {wide}, {Attribute::Int("to", to)}}, y, Layout::kOwn);
 }
 
-}  // namespace
-
 Result<void> ConvertReduce(TfliteBuilder& builder, const TfliteOperator& op) {
   QTX_ASSIGN_OR_RETURN(Reduction reduction, ReductionOf(builder, op));
   const char* op_type = op.code == BuiltinOperator::SUM          ? "ReduceSum"
@@ -111,6 +116,30 @@ Result<void> ConvertReduce(TfliteBuilder& builder, const TfliteOperator& op) {
                         : op.code == BuiltinOperator::REDUCE_MIN ? "ReduceMin"
                                                                  : "ReduceProd";
   return EmitReduction(builder, op, op_type, std::move(reduction));
+}
+
+// ONNX reduces no BOOL below opset 20: the greatest or least of 0 and 1.
+Result<void> ConvertReduceBool(TfliteBuilder& builder, const TfliteOperator& op) {
+  QTX_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(builder, op));
+  const std::string stem = builder.tensor(reduction.y).name;
+  const auto integers = [&](const Dims& dims) {
+    format::TensorType type;
+    type.elem_type = ElementType::kInt32;
+    type.shape = format::ToShape(dims);
+    return type;
+  };
+  const auto cast = [](const std::string& x, ElementType to) {
+    return Draft{"Cast", {x}, {Attribute::Int("to", static_cast<std::int64_t>(to))}};
+  };
+  QTX_ASSIGN_OR_RETURN(const std::string x, builder.Use(reduction.x, Layout::kOwn));
+  Draft draft{op.code == BuiltinOperator::REDUCE_ANY ? "ReduceMax" : "ReduceMin",
+              {builder.EmitInner(op, cast(x, ElementType::kInt32), stem + "/integers",
+                                 integers(builder.tensor(reduction.x).dims))},
+              {}};
+  QTX_RETURN_IF_ERROR(AddAxes(builder, op, reduction, draft));
+  const std::string extreme = builder.EmitInner(op, std::move(draft), stem + "/extreme",
+                                                integers(builder.tensor(reduction.y).dims));
+  return builder.Emit(op, cast(extreme, ElementType::kBool), reduction.y, Layout::kOwn);
 }
 
 Result<void> ConvertMean(TfliteBuilder& builder, const TfliteOperator& op) {
@@ -169,6 +198,27 @@ Result<void> ConvertTopK(TfliteBuilder& builder, const TfliteOperator& op) {
                                       Layout::kOwn, {wide}));
   const auto to = static_cast<std::int64_t>(type.elem_type);
   return builder.Emit(op, {"Cast", {wide}, {Attribute::Int("to", to)}}, indices, Layout::kOwn);
+}
+
+Result<void> ConvertCumsum(TfliteBuilder& builder, const TfliteOperator& op) {
+  const auto* options = op.options->builtin_options_as_CumsumOptions();
+  QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, 0));
+  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
+  QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> axes, ConstantInput(builder, op, 1));
+  const Dims& dims = builder.tensor(x).dims;
+  if (axes.size() != 1) return Error{ErrorCode::kInvalid, "axis", "expected one"};
+  auto axis = format::NormalizeAxis(axes[0], static_cast<std::int64_t>(dims.size()));
+  if (!axis.has_value()) return At("axis", axis.error());
+  if (builder.tensor(y).dims != dims) return BadOutput(builder.tensor(x), builder.tensor(y));
+  QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, Layout::kOwn));
+  Draft draft{"CumSum",
+              {name, builder.AddConstant(builder.tensor(y).name + "/axis", Int64Scalar(*axis))},
+              {}};
+  if (options != nullptr && options->exclusive())
+    draft.attributes.push_back(Attribute::Int("exclusive", 1));
+  if (options != nullptr && options->reverse())
+    draft.attributes.push_back(Attribute::Int("reverse", 1));
+  return builder.Emit(op, std::move(draft), y, Layout::kOwn);
 }
 
 Result<void> ConvertL2Normalization(TfliteBuilder& builder, const TfliteOperator& op) {

@@ -1,4 +1,5 @@
-// RESHAPE and its kin, TRANSPOSE, PAD, CONCATENATION, PACK, TILE: operators that move elements.
+// RESHAPE and its kin, SHAPE, TRANSPOSE, PAD, CONCATENATION, PACK, TILE: operators that move
+// elements.
 #include <algorithm>
 
 #include "errors.h"
@@ -165,6 +166,15 @@ Result<void> ConvertPack(TfliteBuilder& builder, const TfliteOperator& op) {
   return builder.Emit(op, std::move(concat), y, Layout::kOwn);
 }
 
+Result<void> ConvertShape(TfliteBuilder& builder, const TfliteOperator& op) {
+  QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, 0));
+  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
+  const Dims expected = {static_cast<std::int64_t>(builder.tensor(x).dims.size())};
+  if (builder.tensor(y).dims != expected) return BadOutput(builder.tensor(x), builder.tensor(y));
+  QTX_ASSIGN_OR_RETURN(const std::string name, builder.Use(x, Layout::kOwn));
+  return EmitIndices(builder, op, {"Shape", {name}, {}}, y);
+}
+
 Result<void> ConvertTile(TfliteBuilder& builder, const TfliteOperator& op) {
   QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, 0));
   QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
@@ -173,6 +183,26 @@ Result<void> ConvertTile(TfliteBuilder& builder, const TfliteOperator& op) {
   const std::string name =
       builder.AddConstant(builder.tensor(y).name + "/repeats", graph::IntsTensor(repeats));
   return builder.Emit(op, {"Tile", {x_name, name}, {}}, y, Layout::kOwn);
+}
+
+// FILL repeats its second input, ZEROS_LIKE a zero.
+Result<void> ConvertFill(TfliteBuilder& builder, const TfliteOperator& op) {
+  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, builder.Type(y));
+  const TfliteTensor& output = builder.tensor(y);
+  std::string value;
+  if (op.code == schema::BuiltinOperator::FILL) {
+    QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, 1));
+    QTX_ASSIGN_OR_RETURN(value, builder.Use(x, Layout::kOwn));
+  } else if (type.quantization) {
+    return Error{ErrorCode::kUnsupported, "output", "a quantized zero, expected plain numbers"};
+  } else {
+    QTX_ASSIGN_OR_RETURN(const format::Tensor zero, format::MakeTensor(type.elem_type, {}));
+    value = builder.AddConstant(output.name + "/zero", zero);
+  }
+  const std::string shape =
+      builder.AddConstant(output.name + "/shape", graph::IntsTensor(output.dims));
+  return builder.Emit(op, {"Expand", {value, shape}, {}}, y, Layout::kOwn);
 }
 
 Result<void> ConvertBroadcastTo(TfliteBuilder& builder, const TfliteOperator& op) {

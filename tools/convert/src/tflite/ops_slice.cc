@@ -1,6 +1,7 @@
-// SLICE, STRIDED_SLICE, SPLIT, UNPACK, GATHER and their kin: operators that pick elements.
+// SLICE, STRIDED_SLICE, REVERSE_V2, SPLIT and UNPACK: operators that cut.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 
 #include "errors.h"
@@ -86,20 +87,42 @@ Result<void> AddStride(const Stride& s, std::int64_t size, Range* range) {
   return {};
 }
 
+// The axes of the input that the ellipsis stands for: those that no entry names.
+std::size_t AxesOfEllipsis(const schema::StridedSliceOptions& options, std::size_t entries,
+                           std::size_t rank) {
+  std::size_t named = 0;
+  for (std::size_t i = 0; i < entries; ++i) {
+    const auto other =
+        static_cast<std::uint32_t>(options.new_axis_mask() | options.ellipsis_mask());
+    named += ((other >> i) & 1U) == 0 ? 1 : 0;
+  }
+  return rank - std::min(named, rank);
+}
+
 // The bounds along every axis of the input; `kept` is the shape of the result, with the axes that
 // the masks drop and those that they add.
 Result<Range> StridedRange(const schema::StridedSliceOptions& options, const Dims& dims,
                            const std::array<Vector, 3>& bounds, Dims* kept) {
   const auto& [begin, end, step] = bounds;
-  if (options.ellipsis_mask() != 0) {
-    return Error{ErrorCode::kUnsupported, "options", "ellipsis_mask"};
-  }
   if (begin.size() != end.size() || begin.size() != step.size() || begin.size() > 31) {
     return Invalid("begin", "found " + std::to_string(begin.size()) + " values");
   }
+  const auto ellipsis = static_cast<std::uint32_t>(options.ellipsis_mask());
+  if (std::popcount(ellipsis) > 1) return Invalid("ellipsis_mask", "more than one bit");
   Range range;
+  const auto whole = [&]() -> Result<void> {
+    const std::int64_t size = dims[range.shape.size()];
+    QTX_RETURN_IF_ERROR(AddStride({0, 0, 1, true, true, false}, size, &range));
+    kept->push_back(size);
+    return {};
+  };
   for (std::size_t i = 0; i < begin.size(); ++i) {
     const auto bit = [i](std::int32_t mask) { return ((mask >> i) & 1) != 0; };
+    if (bit(options.ellipsis_mask())) {
+      std::size_t axes = AxesOfEllipsis(options, begin.size(), dims.size());
+      for (; axes > 0; --axes) QTX_RETURN_IF_ERROR(whole());
+      continue;
+    }
     if (bit(options.new_axis_mask())) {
       kept->push_back(1);
       continue;
@@ -115,10 +138,7 @@ Result<Range> StridedRange(const schema::StridedSliceOptions& options, const Dim
     QTX_RETURN_IF_ERROR(AddStride(stride, dims[axis], &range));
     if (!stride.drop) kept->push_back(range.shape.back());
   }
-  for (std::size_t axis = range.shape.size(); axis < dims.size(); ++axis) {
-    QTX_RETURN_IF_ERROR(AddStride({0, 0, 1, true, true, false}, dims[axis], &range));
-    kept->push_back(dims[axis]);
-  }
+  while (range.shape.size() < dims.size()) QTX_RETURN_IF_ERROR(whole());
   return range;
 }
 
@@ -182,6 +202,26 @@ Result<void> ConvertStridedSlice(TfliteBuilder& builder, const TfliteOperator& o
   return EmitSlice(builder, op, x, y, range);
 }
 
+Result<void> ConvertReverse(TfliteBuilder& builder, const TfliteOperator& op) {
+  QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, 0));
+  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
+  QTX_ASSIGN_OR_RETURN(const Vector axes, ConstantInput(builder, op, 1));
+  const Dims& dims = builder.tensor(x).dims;
+  if (builder.tensor(y).dims != dims) return BadOutput(builder.tensor(x), builder.tensor(y));
+  std::vector<bool> reversed(dims.size());
+  for (const std::int64_t axis : axes) {
+    const auto normal = format::NormalizeAxis(axis, static_cast<std::int64_t>(dims.size()));
+    if (!normal.has_value()) return At("axis", normal.error());
+    reversed[static_cast<std::size_t>(*normal)] = true;
+  }
+  Range range;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    const Stride whole = {0, 0, reversed[axis] ? -1 : 1, true, true, false};
+    QTX_RETURN_IF_ERROR(AddStride(whole, dims[axis], &range));
+  }
+  return EmitSlice(builder, op, x, y, range);
+}
+
 Result<void> ConvertSplit(TfliteBuilder& builder, const TfliteOperator& op) {
   const bool sized = op.code == BuiltinOperator::SPLIT_V;
   QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, sized ? 0 : 1));
@@ -226,56 +266,6 @@ Result<void> ConvertUnpack(TfliteBuilder& builder, const TfliteOperator& op) {
                                      y, Layout::kOwn));
   }
   return {};
-}
-
-Result<void> ConvertGather(TfliteBuilder& builder, const TfliteOperator& op) {
-  const bool lookup = op.code == BuiltinOperator::EMBEDDING_LOOKUP;
-  const auto* options = op.options->builtin_options_as_GatherOptions();
-  if (options != nullptr && options->batch_dims() != 0) {
-    return Error{ErrorCode::kUnsupported, "batch_dims", std::to_string(options->batch_dims())};
-  }
-  QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, lookup ? 1 : 0));
-  QTX_ASSIGN_OR_RETURN(const int indices, builder.Input(op, lookup ? 0 : 1));
-  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
-  const Dims& dims = builder.tensor(x).dims;
-  auto axis = format::NormalizeAxis(options == nullptr ? 0 : options->axis(),
-                                    static_cast<std::int64_t>(dims.size()));
-  if (!axis.has_value()) return At("axis", axis.error());
-  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(x, Layout::kOwn));
-  QTX_ASSIGN_OR_RETURN(const std::string i_name, builder.Use(indices, Layout::kOwn));
-  return builder.Emit(op, {"Gather", {x_name, i_name}, {Attribute::Int("axis", *axis)}}, y,
-                      Layout::kOwn);
-}
-
-Result<void> ConvertGatherNd(TfliteBuilder& builder, const TfliteOperator& op) {
-  QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, 0));
-  QTX_ASSIGN_OR_RETURN(const int indices, builder.Input(op, 1));
-  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
-  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(x, Layout::kOwn));
-  QTX_ASSIGN_OR_RETURN(const std::string wide, builder.UseInt64(op, indices));
-  return builder.Emit(op, {"GatherND", {x_name, wide}, {}}, y, Layout::kOwn);
-}
-
-Result<void> ConvertReverseSequence(TfliteBuilder& builder, const TfliteOperator& op) {
-  const auto* options = op.options->builtin_options_as_ReverseSequenceOptions();
-  if (options == nullptr) return NoOptions();
-  QTX_ASSIGN_OR_RETURN(const int x, builder.Input(op, 0));
-  QTX_ASSIGN_OR_RETURN(const int lengths, builder.Input(op, 1));
-  QTX_ASSIGN_OR_RETURN(const int y, builder.Output(op));
-  if (builder.tensor(x).dims != builder.tensor(y).dims) {
-    return BadOutput(builder.tensor(x), builder.tensor(y));
-  }
-  const std::int64_t time = options->seq_dim(), batch = options->batch_dim();
-  if (time + batch != 1 || time * batch != 0) {
-    return Error{ErrorCode::kUnsupported, "seq_dim", "axes other than 0 and 1"};
-  }
-  QTX_ASSIGN_OR_RETURN(const std::string x_name, builder.Use(x, Layout::kOwn));
-  QTX_ASSIGN_OR_RETURN(const std::string wide, builder.UseInt64(op, lengths));
-  return builder.Emit(op,
-                      {"ReverseSequence",
-                       {x_name, wide},
-                       {Attribute::Int("batch_axis", batch), Attribute::Int("time_axis", time)}},
-                      y, Layout::kOwn);
 }
 
 }  // namespace qtx::convert

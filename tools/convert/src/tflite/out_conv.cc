@@ -69,7 +69,8 @@ struct Product {
 
 // x times a constant matrix of [outputs, inputs].
 Result<void> WriteFullyConnected(TfliteWriter& writer, const Job& job, const Product& product,
-                                 const Layer& layer, bool transposed) {
+                                 Layer layer, bool transposed) {
+  layer.takes_blocks = true;
   QTX_RETURN_IF_ERROR(CheckLayer(writer, layer));
   schema::FullyConnectedOptionsT options;
   QTX_ASSIGN_OR_RETURN(options.fused_activation_function, FusedInto(writer, job));

@@ -100,6 +100,7 @@ Result<Resizing> ResizingOf(const format::Node& node) {
   return resizing;
 }
 
+// TFLite has no scales but the ratios of the sizes (resize.S2 takes those that are given).
 Result<Dims> ResizedDims(const TfliteWriter& writer, const Job& job, const Dims& x) {
   Dims y = x;
   if (!job.Input(3).empty()) {
@@ -114,6 +115,8 @@ Result<Dims> ResizedDims(const TfliteWriter& writer, const Job& job, const Dims&
       const double size = static_cast<double>(x[i]) * static_cast<double>(factors[i]);
       if (!(size >= 1 && size < 1 << 24)) return Unsupported("scales out of range");
       y[i] = static_cast<std::int64_t>(size);
+      const bool is_ratio = factors[i] == static_cast<float>(y[i]) / static_cast<float>(x[i]);
+      if (!is_ratio) return Unsupported("scales that give no whole sizes");
     }
   }
   const bool fits = y.size() == 4 && y[0] == x[0] && y[1] == x[1] && y[2] > 0 && y[3] > 0;

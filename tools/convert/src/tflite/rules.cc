@@ -70,8 +70,9 @@ Result<void> CheckWeights(TfliteWriter& writer, const Layer& layer, const format
   if (!bytes && HasOffset(q)) {
     return NoKernel(layer.w, "weights with an offset; TFLite's signed weights are symmetric");
   }
-  if (std::ranges::any_of(q.block_shape, [](std::int64_t block) { return block != 1; })) {
-    return NoKernel(layer.w, "weights in blocks");
+  if (HasBlocks(q)) {
+    if (layer.takes_blocks && !x.quantization) return {};
+    return NoKernel(layer.w, "weights in blocks; FULLY_CONNECTED of FLOAT alone takes them");
   }
   if (!q.axis.empty() && (bytes || q.axis != std::vector{layer.w_axis})) {
     return NoKernel(layer.w, "scales along another axis than that of the output channels");

@@ -33,6 +33,7 @@ struct Layer {
   std::string x, w, bias, y;
   std::int64_t w_axis = 0;  // of the output channels, in the weights' own order
   std::int64_t channels = 0;
+  bool takes_blocks = false;  // its kernel knows weights that are quantized in blocks
 };
 /// Errors: kUnsupported naming the value: weights with an offset, another axis or a storage that
 /// the kernel of x lacks; a result with another storage than x.

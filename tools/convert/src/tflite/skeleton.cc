@@ -205,7 +205,8 @@ std::optional<std::string> FillSkeleton(const format::Model& model) {
   if (!bytes.has_value()) return std::nullopt;
   const std::unique_ptr<TfliteFile> skeleton = ZeroFilled(model, *bytes);
   if (skeleton == nullptr) return std::nullopt;
-  const auto import = ImportTflite(*skeleton);
+  // What reading it loses was permitted when the model was made.
+  const auto import = ImportTflite(*skeleton, {.all_losses = true});
   if (!import.has_value()) return std::nullopt;
   auto filled = Filler(model, *skeleton, *import).Fill();
   return filled.has_value() ? std::optional(*std::move(filled)) : std::nullopt;

@@ -57,40 +57,6 @@ Result<ElementType> StorageOf(TensorType type) {
   return Unsupported("type " + (name.empty() ? std::to_string(static_cast<int>(type)) : name));
 }
 
-Result<std::vector<float>> Scales(const schema::QuantizationParameters& source) {
-  std::vector<float> scales = ToVector(source.scale());
-  for (std::size_t i = 0; i < scales.size(); ++i) {
-    if (std::isfinite(scales[i]) && scales[i] > 0) continue;
-    return Invalid("scale[" + std::to_string(i) + "] is " + format::HexFloat(scales[i]) +
-                   ", expected a finite value above 0");
-  }
-  return scales;
-}
-
-// One offset for each scale; none when all are 0.
-Result<std::vector<std::int32_t>> Offsets(const schema::QuantizationParameters& source,
-                                          std::size_t count, ElementType quantized) {
-  const std::vector<std::int64_t> points = ToVector(source.zero_point());
-  if (std::all_of(points.begin(), points.end(), [](std::int64_t p) { return p == 0; })) {
-    return std::vector<std::int32_t>{};
-  }
-  if (points.size() != count && points.size() != 1) {
-    return Invalid(std::to_string(points.size()) + " zero points, expected " +
-                   std::to_string(count));
-  }
-  const format::IntegerRange range = format::StorageRange(quantized);
-  std::vector<std::int32_t> offsets;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t point = points[points.size() == 1 ? 0 : i];
-    if (point < range.min || point > range.max) {
-      return Invalid("zero point " + std::to_string(point) + ", expected [" +
-                     std::to_string(range.min) + ", " + std::to_string(range.max) + "]");
-    }
-    offsets.push_back(static_cast<std::int32_t>(point));
-  }
-  return offsets;
-}
-
 // The axis that several scales go along. Some files give the axis of the weights to their 1-D bias
 // too, where it lies outside the shape and only axis 0 can be meant.
 Result<std::int64_t> AxisOf(const TfliteTensor& tensor, std::size_t scales, Ledger& ledger) {
@@ -116,8 +82,10 @@ Result<std::int64_t> AxisOf(const TfliteTensor& tensor, std::size_t scales, Ledg
 Result<format::Quantization> QuantizationOf(const TfliteTensor& tensor, ElementType quantized,
                                             Ledger& ledger) {
   format::Quantization q;
-  QTX_ASSIGN_OR_RETURN(q.scale, Scales(*tensor.quantization));
-  QTX_ASSIGN_OR_RETURN(q.offset, Offsets(*tensor.quantization, q.scale.size(), quantized));
+  q.scale = ToVector(tensor.quantization->scale());
+  QTX_RETURN_IF_ERROR(CheckPositive(q.scale));
+  QTX_ASSIGN_OR_RETURN(
+      q.offset, OffsetsOf(ToVector(tensor.quantization->zero_point()), q.scale.size(), quantized));
   if (q.scale.size() > 1) {
     QTX_ASSIGN_OR_RETURN(const std::int64_t axis, AxisOf(tensor, q.scale.size(), ledger));
     q.axis = {axis};
@@ -195,9 +163,46 @@ bool FitsInt32(const TfliteTensor& tensor) {
   return true;
 }
 
+bool IsBlockwise(const TfliteTensor& tensor) {
+  return tensor.quantization != nullptr &&
+         tensor.quantization->details_type() == schema::QuantizationDetails::BlockwiseQuantization;
+}
+
 }  // namespace
 
-Result<format::TensorType> TypeOf(const TfliteTensor& tensor, Ledger& ledger) {
+Result<void> CheckPositive(std::span<const float> scales) {
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    if (std::isfinite(scales[i]) && scales[i] > 0) continue;
+    return Invalid("scale[" + std::to_string(i) + "] is " + format::HexFloat(scales[i]) +
+                   ", expected a finite value above 0");
+  }
+  return {};
+}
+
+Result<std::vector<std::int32_t>> OffsetsOf(std::span<const std::int64_t> points, std::size_t count,
+                                            ElementType quantized) {
+  if (std::ranges::all_of(points, [](std::int64_t p) { return p == 0; })) {
+    return std::vector<std::int32_t>{};
+  }
+  if (points.size() != count && points.size() != 1) {
+    return Invalid(std::to_string(points.size()) + " zero points, expected " +
+                   std::to_string(count));
+  }
+  const format::IntegerRange range = format::StorageRange(quantized);
+  std::vector<std::int32_t> offsets;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t point = points[points.size() == 1 ? 0 : i];
+    if (point < range.min || point > range.max) {
+      return Invalid("zero point " + std::to_string(point) + ", expected [" +
+                     std::to_string(range.min) + ", " + std::to_string(range.max) + "]");
+    }
+    offsets.push_back(static_cast<std::int32_t>(point));
+  }
+  return offsets;
+}
+
+Result<format::TensorType> TypeOf(const TfliteTensor& tensor, std::span<const TfliteTensor> tensors,
+                                  Ledger& ledger) {
   if (tensor.sparse) return Unsupported("a sparse constant");
   format::TensorType type;
   QTX_ASSIGN_OR_RETURN(type.elem_type, StorageOf(tensor.type));
@@ -208,7 +213,8 @@ Result<format::TensorType> TypeOf(const TfliteTensor& tensor, Ledger& ledger) {
                    "fixed at " + format::ToString(tensor.dims) + "; the file lets it vary");
   }
   const schema::QuantizationParameters* source = tensor.quantization;
-  if (source != nullptr && source->details_type() != schema::QuantizationDetails::NONE) {
+  const bool blocks = IsBlockwise(tensor);
+  if (source != nullptr && !blocks && source->details_type() != schema::QuantizationDetails::NONE) {
     return Unsupported("quantization of type " +
                        std::to_string(static_cast<int>(source->details_type())) + " " +
                        schema::EnumNameQuantizationDetails(source->details_type()));
@@ -216,7 +222,7 @@ Result<format::TensorType> TypeOf(const TfliteTensor& tensor, Ledger& ledger) {
   type.statistics = StatisticsOf(tensor, ledger);
   const bool has_scale =
       source != nullptr && source->scale() != nullptr && source->scale()->size() > 0;
-  if (!has_scale) {
+  if (!has_scale && !blocks) {
     DropStatisticsOfPlain(tensor, ledger, &type);
     return type;
   }
@@ -234,7 +240,12 @@ Result<format::TensorType> TypeOf(const TfliteTensor& tensor, Ledger& ledger) {
     return Unsupported(std::string(format::Name(type.elem_type)) +
                        " with a scale, which no quantized type stores");
   }
-  QTX_ASSIGN_OR_RETURN(type.quantization, QuantizationOf(tensor, *quantized, ledger));
+  if (blocks) {
+    QTX_ASSIGN_OR_RETURN(type.quantization, BlocksOf(tensor, tensors, *quantized));
+    ledger.Kept(tensor.name, "blocks");
+  } else {
+    QTX_ASSIGN_OR_RETURN(type.quantization, QuantizationOf(tensor, *quantized, ledger));
+  }
   type.elem_type = *quantized;
   return type;
 }

@@ -93,6 +93,8 @@ class Signature {
           return 4;
         }
         return call_.inputs.size() > 3 ? 3 : Type(1) == TensorType::INT8 ? 2 : 1;
+      case CUSTOM:
+        return 1;
       default:
         return std::max(ByRow(), ByRank());
     }

@@ -68,6 +68,16 @@ Result<void> CheckScales(const TfliteTensor& tensor, const format::Quantization&
                                                      std::to_string(size) + " outputs");
 }
 
+// A bias that an operator gives: in a model of FLOAT16 the DEQUANTIZE of a constant.  Integers need
+// their values here, to be brought to the units of the products.
+Result<std::string> UseComputedBias(TfliteBuilder& builder, int bias) {
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, builder.Type(bias));
+  if (type.elem_type == ElementType::kFloat) return builder.Use(bias, Layout::kOwn);
+  return Error{ErrorCode::kUnsupported, "bias '" + builder.tensor(bias).name + "'",
+               std::string(format::Name(type.elem_type)) +
+                   " that an operator computes, expected FLOAT or a constant"};
+}
+
 bool HasScale(const TfliteTensor& tensor) {
   return tensor.quantization != nullptr && tensor.quantization->scale() != nullptr &&
          tensor.quantization->scale()->size() > 0;
@@ -140,12 +150,11 @@ Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op,
   if (!builder.HasInput(op, place.position)) return std::string();
   const int bias = op.inputs[place.position];
   const TfliteTensor& tensor = builder.tensor(bias);
-  if (!tensor.constant())
-    return Error{ErrorCode::kUnsupported, "bias '" + tensor.name + "'", "not a constant"};
   if (tensor.dims != format::Dims{size}) {
     return Invalid("bias '" + tensor.name + "'", "shape " + format::ToString(tensor.dims) +
                                                      ", expected [" + std::to_string(size) + "]");
   }
+  if (!tensor.constant()) return UseComputedBias(builder, bias);
   QTX_RETURN_IF_ERROR(ScaleBias(builder, place, bias));
   QTX_ASSIGN_OR_RETURN(const format::TensorType type, builder.Type(bias));
   QTX_ASSIGN_OR_RETURN(const format::TensorType x, builder.Type(place.x));

@@ -42,8 +42,8 @@ struct BiasPlace {
 /// The value of the bias, or "" without one. A quantized operator's bias without a scale gets
 /// x_scale * w_scale, rounded to binary32, as TFLite computes; a bias with another scale is copied
 /// with that. A 64-bit bias becomes INT32Q.
-/// Errors: kInvalid unless it has `size` elements, kUnsupported when it is not constant or does not
-/// fit 32 bits.
+/// Errors: kInvalid unless it has `size` elements, kUnsupported when it does not fit 32 bits, or is
+/// computed and not FLOAT.
 Result<std::string> UseBias(TfliteBuilder& builder, const TfliteOperator& op,
                             const BiasPlace& place, std::int64_t size);
 

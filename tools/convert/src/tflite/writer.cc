@@ -44,8 +44,9 @@ format::TensorType ToSigned(format::TensorType type) {
   return type;
 }
 
-TfliteWriter::TfliteWriter(const GraphIndex& graph, bool to_signed, Ledger& ledger)
-    : graph_(graph), to_signed_(to_signed), ledger_(ledger) {
+TfliteWriter::TfliteWriter(const GraphIndex& graph, bool to_signed,
+                           const std::set<std::string>& halves, Ledger& ledger)
+    : graph_(graph), to_signed_(to_signed), halves_(halves), ledger_(ledger) {
   model_.version = 3;
   model_.buffers.push_back(std::make_unique<schema::BufferT>());
   model_.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
@@ -125,6 +126,27 @@ Result<int> TfliteWriter::AddTensor(const std::string& name, const format::Tenso
 }
 
 Result<int> TfliteWriter::AddConstant(const std::string& name, const format::Tensor& constant) {
+  if (constant.quantization && HasBlocks(*constant.quantization)) return AddBlocks(name, constant);
+  if (!halves_.contains(name)) return AddStored(name, constant);
+  format::Tensor half{ElementType::kFloat16, constant.dims, {}, {}};
+  half.bytes.resize(constant.bytes.size() / 2);
+  const std::span<const float> values = constant.As<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    half.As<std::uint16_t>()[i] = static_cast<std::uint16_t>(
+        format::EncodeSmallFloat(ElementType::kFloat16, static_cast<double>(values[i])));
+  }
+  QTX_ASSIGN_OR_RETURN(const int stored, AddStored(name + "/half", half));
+  format::TensorType type;
+  type.elem_type = ElementType::kFloat;
+  type.shape = format::ToShape(constant.dims);
+  QTX_ASSIGN_OR_RETURN(const int index, AddTensor(name, type));
+  Call call{BuiltinOperator::DEQUANTIZE, {stored}, {}};
+  call.options.Set(schema::DequantizeOptionsT());
+  Append(std::move(call), {index});
+  return index;
+}
+
+Result<int> TfliteWriter::AddStored(const std::string& name, const format::Tensor& constant) {
   format::TensorType type;
   type.elem_type = constant.elem_type;
   type.shape = format::ToShape(constant.dims);
@@ -169,8 +191,10 @@ void TfliteWriter::Append(Call call, std::vector<int> outputs) {
   code->deprecated_builtin_code = static_cast<std::int8_t>(std::min(number, 127));
   code->builtin_code = call.code;
   code->version = VersionOf(*tables_, call, outputs);
+  code->custom_code = std::move(call.custom_code);
   const auto same = [&](const auto& other) {
-    return other->builtin_code == code->builtin_code && other->version == code->version;
+    return other->builtin_code == code->builtin_code && other->version == code->version &&
+           other->custom_code == code->custom_code;
   };
   auto& codes = model_.operator_codes;
   const auto found = std::ranges::find_if(codes, same);
@@ -180,6 +204,7 @@ void TfliteWriter::Append(Call call, std::vector<int> outputs) {
   op->inputs = std::move(call.inputs);
   op->outputs = std::move(outputs);
   op->builtin_options = std::move(call.options);
+  op->custom_options = std::move(call.custom_options);
   tables_->operators.push_back(std::move(op));
 }
 

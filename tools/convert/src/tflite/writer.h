@@ -27,6 +27,8 @@ struct Call {
   schema::BuiltinOperator code = schema::BuiltinOperator::CUSTOM;
   std::vector<int> inputs;  // tensors; -1 is an absent optional input
   schema::BuiltinOptionsUnion options = {};
+  std::string custom_code = {};  // the name of a CUSTOM operator
+  std::vector<std::uint8_t> custom_options = {};
 };
 
 /// The destination of an operator's result.
@@ -43,11 +45,15 @@ format::TensorType ToSigned(format::TensorType type);
 /// True if both map stored integers to the same reals, ignoring the range.
 bool SameGrid(const format::TensorType& a, const format::TensorType& b);
 
+/// True if several elements along an axis share a scale.
+bool HasBlocks(const format::Quantization& q);
+
 class TfliteWriter {
  public:
   /// Keeps references to the arguments. `to_signed` converts every UINT8Q value except graph inputs
-  /// and outputs.
-  TfliteWriter(const GraphIndex& graph, bool to_signed, Ledger& ledger);
+  /// and outputs; the constants `halves`, of FLOAT, are stored as FLOAT16.
+  TfliteWriter(const GraphIndex& graph, bool to_signed, const std::set<std::string>& halves,
+               Ledger& ledger);
 
   const GraphIndex& graph() const { return graph_; }
   Ledger& ledger() { return ledger_; }
@@ -71,6 +77,7 @@ class TfliteWriter {
   Result<int> UseAs(const std::string& value, Order order, const format::TensorType& type);
   /// A tensor for an operand that is broadcast to `rank`: constants get leading dimensions of 1.
   Result<int> UseBroadcast(const std::string& value, Order order, std::size_t rank);
+  /// A constant; behind a DEQUANTIZE where it is stored as FLOAT16.
   Result<int> AddConstant(const std::string& name, const format::Tensor& tensor);
   int AddInt32s(const std::string& name, const std::vector<std::int64_t>& values,
                 std::vector<std::int32_t> shape = {});
@@ -84,6 +91,8 @@ class TfliteWriter {
   /// all.
   Result<void> Convert(int from, const Target& target, const format::TensorType& as);
   void Append(Call call, std::vector<int> outputs);
+  /// Adds a tensor for the target, of type `type`; an operator must give it.
+  Result<int> Define(const Target& target, const format::TensorType& type);
   /// Makes `value` an alias of `tensor` in `order`, without an operator.
   void Alias(const std::string& value, Order order, int tensor, format::Dims dims);
   std::optional<int> Find(const std::string& value, Order order) const;
@@ -94,7 +103,8 @@ class TfliteWriter {
 
  private:
   schema::TensorT& tensor(int index) { return *tables_->tensors[static_cast<std::size_t>(index)]; }
-  Result<int> Define(const Target& target, const format::TensorType& type);
+  Result<int> AddBlocks(const std::string& name, const format::Tensor& tensor);
+  Result<int> AddStored(const std::string& name, const format::Tensor& tensor);
   Result<format::TensorType> TypeFor(const Target& target, const format::TensorType& as);
   Result<void> AppendConversion(int from, int to, const format::TensorType& from_type,
                                 const format::TensorType& to_type);
@@ -105,6 +115,7 @@ class TfliteWriter {
 
   const GraphIndex& graph_;
   bool to_signed_;
+  const std::set<std::string>& halves_;
   Ledger& ledger_;
   schema::ModelT model_;
   schema::SubGraphT* tables_ = nullptr;

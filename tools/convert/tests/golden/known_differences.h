@@ -15,16 +15,11 @@ struct KnownDifference {
 inline constexpr std::string_view kLstm =
     "ONNX's LSTM has neither projection nor layer normalization";
 inline constexpr std::string_view kResources = "CALL_ONCE and resource variables, refused by name";
-// With this changed, every set of XNNPACK that runs is equal, bit for bit.
-inline constexpr std::string_view kQuantize =
-    "XNNPACK's QUANTIZE between 8-bit types: (d * half_even(256 * x_scale / y_scale) + 2^7) >> 8";
 
 inline constexpr KnownDifference kKnownDifferences[] = {
     {"tflite-calibrated/lstm_quantized/", kLstm},
     {"tflite-calibrated/resource_vars_calibrated/", kResources},
     {"tflite-calibrated/unidirectional_sequence_lstm_calibrated/", kLstm},
-    {"tflite-net/rnnoise_INT8/normal xnnpack", kQuantize},
-    {"tflite-net/rnnoise_INT8/uniform xnnpack", kQuantize},
 };
 
 inline const KnownDifference* FindKnownDifference(std::string_view name) {

@@ -18,10 +18,8 @@ struct Refusal {
 };
 
 constexpr Refusal kRefusals[] = {
-    {"tflite-calibrated/custom_op", "operator 0 (CUSTOM 'CustomTestOp'): no such operator"},
     {"tflite-calibrated/lstm_calibrated2", "dimension 0 is -1, expected 1 or more"},
     {"tflite-calibrated/lstm_quantized", "operator 1 (LSTM): projection"},
-    {"tflite-calibrated/mixed", "operator 1 (CUSTOM 'CustomTestOp'): no such operator"},
     {"tflite-calibrated/resource_vars_calibrated", "(CALL_ONCE): control flow and resources"},
     {"tflite-calibrated/svdf_calibrated", "operator 0 (SVDF): no such operator"},
     {"tflite-calibrated/transpose", "version 2 of the file format; only 3 is"},
@@ -31,7 +29,6 @@ constexpr Refusal kRefusals[] = {
     {"tflite-hostile/0_subgraphs", "no subgraph"},
     {"tflite-hostile/2_subgraphs", "the subgraph has no operator"},
     {"tflite-hostile/conv3d_huge_im2col", "operator 0 (CONV_3D): no such operator"},
-    {"tflite-hostile/custom_sinh", "operator 0 (CUSTOM 'Sinh'): no such operator"},
     {"tflite-hostile/invalid_model", "not a TFLite file (no identifier 'TFL3')"},
     {"tflite-hostile/sparse_tensor", "a graph input that is a constant"},
     {"tflite-hostile/test_model_broken", "not a TFLite file (no identifier 'TFL3')"},

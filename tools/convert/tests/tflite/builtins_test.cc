@@ -266,5 +266,158 @@ TEST_F(Builtins, BatchesToSpaceAndBack) {
   EXPECT_THAT(Node(5).IntsOr("perm", {}), ElementsAre(2, 3, 0, 4, 1, 5));
 }
 
+// A converter to FLOAT16 puts a DEQUANTIZE before the bias, too.
+TEST_F(Builtins, AFloat16BiasIsCast) {
+  const int x = Float("x", {1, 2}), y = Float("y", {1, 1});
+  const int half = maker.Tensor("half", {1}, TensorType::FLOAT16, 0, 0, {0, 0x3c});
+  const int weights = maker.Tensor("weights", {1, 2}, TensorType::FLOAT16, 0, 0, {0, 0, 0, 0});
+  const int b = Float("b", {1}), w = Float("w", {1, 2});
+  maker.Operator(BuiltinOperator::DEQUANTIZE, {weights}, {w});
+  maker.Operator(BuiltinOperator::DEQUANTIZE, {half}, {b});
+  maker.Operator(BuiltinOperator::FULLY_CONNECTED, {x, w, b}, {y},
+                 schema::FullyConnectedOptionsT());
+  Convert({x}, {y});
+  EXPECT_THAT(Types(), ElementsAre("Cast", "Cast", "Gemm"));
+  EXPECT_THAT(Node(2).inputs, ElementsAre("x", "w", "b"));
+}
+
+TEST_F(Builtins, AnIntegerBiasMustBeAConstant) {
+  const int x = maker.Int8("x", {1, 1}), y = maker.Int8("y", {1, 1});
+  const int w = maker.Tensor("w", {1, 1}, TensorType::INT8, 0.5F, 0, {3});
+  const int b = maker.Tensor("b", {1}, TensorType::INT32, 0.25F);
+  maker.Operator(BuiltinOperator::FULLY_CONNECTED, {x, w, b}, {y},
+                 schema::FullyConnectedOptionsT());
+  const auto conversion = FromTflite(maker.Bytes({x, b}, {y}));
+  ASSERT_FALSE(conversion.has_value());
+  EXPECT_THAT(conversion.error().where, HasSubstr("bias 'b'"));
+  EXPECT_THAT(conversion.error().message, HasSubstr("expected FLOAT or a constant"));
+}
+
+TEST_F(Builtins, SelectIsWhereAndPicksRowsByAListOfConditions) {
+  const int rows = maker.Tensor("rows", {2}, TensorType::BOOL);
+  const int one = maker.Tensor("one", {1, 3}, TensorType::BOOL);
+  const int a = Float("a", {2, 3}), b = Float("b", {2, 3});
+  const int y = Float("y", {2, 3}), z = Float("z", {2, 3});
+  maker.Operator(BuiltinOperator::SELECT, {rows, a, b}, {y});
+  maker.Operator(BuiltinOperator::SELECT_V2, {one, a, b}, {z});
+  Convert({rows, one, a, b}, {y, z});
+  EXPECT_THAT(Types(), ElementsAre("Reshape", "Where", "Where"));
+  EXPECT_EQ(Constant(0, 1), (Values{2, 1}));
+  EXPECT_THAT(Node(2).inputs, ElementsAre("one", "a", "b"));
+}
+
+TEST_F(Builtins, ShapesAreInt32) {
+  const int x = Float("x", {2, 5}), y = maker.Tensor("y", {2}, TensorType::INT32);
+  maker.Operator(BuiltinOperator::SHAPE, {x}, {y});
+  Convert({x}, {y});
+  EXPECT_THAT(Types(), ElementsAre("Shape", "Cast"));
+}
+
+// -7 // 2: the remainder of b's sign is 1, and (-7 - 1) / 2 = -4; ONNX's Div of -7 by 2 gives -3.
+TEST_F(Builtins, FloorsOfQuotientsOfIntegersAreDividedWithoutARemainder) {
+  const auto integer = [&](const char* name) { return maker.Tensor(name, {2}, TensorType::INT32); };
+  const int a = integer("a"), b = integer("b"), y = integer("y"), m = integer("m");
+  maker.Operator(BuiltinOperator::FLOOR_DIV, {a, b}, {y});
+  maker.Operator(BuiltinOperator::FLOOR_MOD, {a, b}, {m});
+  Convert({a, b}, {y, m});
+  EXPECT_THAT(Types(), ElementsAre("Mod", "Sub", "Div", "Mod"));
+  EXPECT_THAT(Node(1).inputs, ElementsAre("a", Node(0).outputs[0]));
+  EXPECT_THAT(Node(2).inputs, ElementsAre(Node(1).outputs[0], "b"));
+  EXPECT_EQ(Node(3).IntOr("fmod", 1), 0);
+}
+
+// -7 mod 2: fmod gives -1, whose sign is not that of 2, so that 2 is added: 1.
+TEST_F(Builtins, AFloatRemainderOfTheOtherSignIsMoved) {
+  const int a = Float("a", {2}), b = Float("b", {2}), y = Float("y", {2}), m = Float("m", {2});
+  maker.Operator(BuiltinOperator::FLOOR_DIV, {a, b}, {y});
+  maker.Operator(BuiltinOperator::FLOOR_MOD, {a, b}, {m});
+  Convert({a, b}, {y, m});
+  EXPECT_THAT(Types(),
+              ElementsAre("Div", "Floor", "Mod", "Sign", "Sign", "Mul", "Less", "Add", "Where"));
+  EXPECT_EQ(Node(2).IntOr("fmod", 0), 1);
+  EXPECT_THAT(Node(8).inputs,
+              ElementsAre(Node(6).outputs[0], Node(7).outputs[0], Node(2).outputs[0]));
+}
+
+TEST_F(Builtins, CumsumKeepsItsAxisAndItsOptions) {
+  const int x = Float("x", {2, 3}), axis = maker.Int32s("axis", {}, {-1}), y = Float("y", {2, 3});
+  schema::CumsumOptionsT options;
+  options.exclusive = options.reverse = true;
+  maker.Operator(BuiltinOperator::CUMSUM, {x, axis}, {y}, options);
+  Convert({x}, {y});
+  EXPECT_THAT(Types(), ElementsAre("CumSum"));
+  EXPECT_EQ(Constant(0, 1), Values{1});
+  EXPECT_EQ(Node(0).IntOr("exclusive", 0), 1);
+  EXPECT_EQ(Node(0).IntOr("reverse", 0), 1);
+}
+
+TEST_F(Builtins, AnEllipsisOfStridedSliceStandsForTheAxesThatNoEntryNames) {
+  // x[1, ..., newaxis, 2:4] of [2, 3, 5, 4].
+  const int x = Float("x", {2, 3, 5, 4}), y = Float("y", {3, 5, 1, 2});
+  const int begin = maker.Int32s("begin", {4}, {1, 0, 0, 2});
+  const int end = maker.Int32s("end", {4}, {2, 0, 0, 4});
+  const int step = maker.Int32s("step", {4}, {1, 1, 1, 1});
+  schema::StridedSliceOptionsT options;
+  options.shrink_axis_mask = 1;
+  options.ellipsis_mask = 2;
+  options.new_axis_mask = 4;
+  maker.Operator(BuiltinOperator::STRIDED_SLICE, {x, begin, end, step}, {y}, options);
+  Convert({x}, {y});
+  EXPECT_EQ(Constant(0, 1), (Values{1, 0, 0, 2}));
+  EXPECT_EQ(Constant(0, 2), (Values{2, 3, 5, 4}));
+  EXPECT_EQ(Constant(1, 1), (Values{3, 5, 1, 2}));
+}
+
+TEST_F(Builtins, ReverseGoesFromTheLastElementToTheFirst) {
+  const int x = Float("x", {2, 3}), axis = maker.Int32s("axis", {1}, {-1}), y = Float("y", {2, 3});
+  maker.Operator(BuiltinOperator::REVERSE_V2, {x, axis}, {y});
+  Convert({x}, {y});
+  EXPECT_EQ(Constant(0, 1), (Values{0, 2}));
+  EXPECT_EQ(Constant(0, 2), (Values{2, std::numeric_limits<std::int64_t>::min()}));
+  EXPECT_EQ(Constant(0, 4), (Values{1, -1}));
+}
+
+TEST_F(Builtins, BooleansAreReducedAsIntegers) {
+  const int x = maker.Tensor("x", {2, 3}, TensorType::BOOL), axes = maker.Int32s("axes", {1}, {1});
+  const int any = maker.Tensor("any", {2}, TensorType::BOOL);
+  const int all = maker.Tensor("all", {2}, TensorType::BOOL);
+  maker.Operator(BuiltinOperator::REDUCE_ANY, {x, axes}, {any});
+  maker.Operator(BuiltinOperator::REDUCE_ALL, {x, axes}, {all});
+  Convert({x}, {any, all});
+  EXPECT_THAT(Types(), ElementsAre("Cast", "ReduceMax", "Cast", "Cast", "ReduceMin", "Cast"));
+}
+
+TEST_F(Builtins, UpdatesAreAddedOntoZeros) {
+  const int indices = maker.Int32s("indices", {2, 1}, {1, 1}), updates = Float("updates", {2, 3});
+  const int shape = maker.Int32s("shape", {2}, {4, 3}), y = Float("y", {4, 3});
+  maker.Operator(BuiltinOperator::SCATTER_ND, {indices, updates, shape}, {y});
+  Convert({updates}, {y});
+  EXPECT_THAT(Types(), ElementsAre("Expand", "ScatterND"));
+  EXPECT_EQ(Node(1).StringOr("reduction", ""), "add");
+}
+
+TEST_F(Builtins, OneHotHasTheValueOfTheOthersFirst) {
+  const int indices = maker.Tensor("indices", {2}, TensorType::INT32), y = Float("y", {2, 5});
+  const int depth = maker.Int32s("depth", {}, {5}), on = Float("on", {}), off = Float("off", {});
+  schema::OneHotOptionsT options;
+  options.axis = -1;
+  maker.Operator(BuiltinOperator::ONE_HOT, {indices, depth, on, off}, {y}, options);
+  Convert({indices, on, off}, {y});
+  EXPECT_THAT(Types(), ElementsAre("Reshape", "Reshape", "Concat", "OneHot"));
+  EXPECT_THAT(Node(0).inputs, testing::Contains("off"));
+  EXPECT_THAT(Node(2).inputs, ElementsAre(Node(0).outputs[0], Node(1).outputs[0]));
+  EXPECT_EQ(Constant(3, 1), Values{5});
+}
+
+TEST_F(Builtins, FillAndZerosLikeRepeatOneElement) {
+  const int dims = maker.Int32s("dims", {2}, {2, 3}), value = Float("value", {});
+  const int filled = Float("filled", {2, 3}), zeros = Float("zeros", {2, 3});
+  maker.Operator(BuiltinOperator::FILL, {dims, value}, {filled});
+  maker.Operator(BuiltinOperator::ZEROS_LIKE, {filled}, {zeros});
+  Convert({value}, {filled, zeros});
+  EXPECT_THAT(Types(), ElementsAre("Expand", "Expand"));
+  EXPECT_EQ(Constant(1, 1), (Values{2, 3}));
+}
+
 }  // namespace
 }  // namespace qtx::convert::builtins_test

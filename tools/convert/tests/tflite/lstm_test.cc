@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <random>
 
@@ -102,6 +103,31 @@ class LstmImport : public testing::Test {
   format::Node lstm;
 };
 
+// TensorFlow's converter puts a DEQUANTIZE before each constant, and before the states.
+TEST_F(LstmImport, ReadsTheConstantsOfFloat16ThatAreWidenedForIt) {
+  AddFloat({1, 3, 1}, {1, 3, 1});
+  for (int& input : inputs) {
+    if (input < 0 || input == x) continue;
+    const std::vector<std::int32_t> shape = maker.tensor(input).shape;
+    const auto data = maker.model().buffers.at(maker.tensor(input).buffer)->data;
+    float value = 0;
+    if (!data.empty()) std::memcpy(&value, data.data(), sizeof value);
+    const std::uint32_t half = format::EncodeSmallFloat(format::ElementType::kFloat16, value);
+    const int stored = maker.Tensor(
+        "half", shape, TensorType::FLOAT16, 0, 0,
+        {static_cast<std::uint8_t>(half & 255U), static_cast<std::uint8_t>(half >> 8U)});
+    const int wide = data.empty() ? input : maker.Tensor("wide", shape, TensorType::FLOAT32);
+    maker.Operator(BuiltinOperator::DEQUANTIZE, {stored}, {wide});
+    input = wide;
+  }
+  Expect(Convert());
+  const auto weights = format::LoadInitializer(model, lstm.inputs.at(1));
+  ASSERT_TRUE(weights.has_value());
+  EXPECT_THAT(weights->As<float>(), ElementsAre(1, 4, 2, 3));  // ONNX: i, o, f, c
+  EXPECT_EQ(std::ranges::count(model.graph.nodes, "Cast", &format::Node::op_type), 0);
+  EXPECT_EQ(model.graph.outputs.size(), 3U);  // with the states
+}
+
 TEST_F(LstmImport, StacksTheGatesInOnnxsOrder) {
   AddFloat({1, 3, 1}, {1, 3, 1});
   Expect(Convert());
@@ -172,6 +198,12 @@ TEST_F(LstmImport, WithLeaveTheClipIsDropped) {
   options.cell_clip = 2;
   AddFloat({1, 3, 1}, {1, 3, 1});
   Expect(Convert({.allow = {"cell_clip"}}));
+  // The file that it came from has it.
+  const auto written = ToTflite(model);
+  ASSERT_TRUE(written.has_value()) << written.error().where << written.error().message;
+  const auto& out = std::get<std::string>(written->content);
+  const auto& op = *schema::GetModel(out.data())->subgraphs()->Get(0)->operators()->Get(0);
+  EXPECT_EQ(op.builtin_options_as_UnidirectionalSequenceLSTMOptions()->cell_clip(), 2);
 }
 
 TEST_F(LstmImport, RefusesWhatOnnxsLstmHasNot) {

@@ -464,6 +464,27 @@ TEST_F(NewFile, RefusesWhatNoKernelTakes) {
   }
 }
 
+// TFLite takes 2.5 as 5 / 2, and would take 2.4, whose result has the same sizes, so, too.
+TEST_F(NewFile, RefusesScalesThatAreNoRatiosOfSizes) {
+  const auto resize = [&](float scale, const char* mode) {
+    model_.graph = {};
+    Input(Value("x", ElementType::kFloat, {1, 1, 2, 2}));
+    Floats("scales", {4}, {1, 1, scale, scale});
+    const auto size = static_cast<std::int64_t>(scale * 2);
+    Output(Value("y", ElementType::kFloat, {1, 1, size, size}));
+    Node("Resize", {"x", "", "scales"}, "y",
+         {Attribute::String("mode", "linear"),
+          Attribute::String("coordinate_transformation_mode", mode)});
+  };
+  for (const char* mode : {"half_pixel", "align_corners"}) {
+    resize(2.5F, mode);
+    Write();
+    EXPECT_EQ(Operators(), (Codes{"TRANSPOSE", "RESIZE_BILINEAR", "TRANSPOSE"}));
+    resize(2.4F, mode);
+    EXPECT_THAT(Refusal().message, HasSubstr("scales that give no whole sizes"));
+  }
+}
+
 TEST_F(NewFile, RefusesATypeThatNoTensorHas) {
   Input(Value("x", ElementType::kFloat8E4M3FNQ, {1, 2}, Grid(0.5F)));
   Output(Value("y", ElementType::kFloat, {1, 2}));
@@ -535,6 +556,56 @@ TEST_F(NewFile, SameModelSameBytes) {
   const std::string first = bytes_;
   Write();
   EXPECT_EQ(bytes_, first);
+}
+
+// Weights of FLOAT16 stay so: a DEQUANTIZE of a constant, which kernels take as one.
+TEST_F(NewFile, WidenedHalvesAreStoredAsHalves) {
+  Input(Value("x", ElementType::kFloat, {1, 1, 2, 2}));
+  Output(Value("y", ElementType::kFloat, {1, 1, 2, 2}));
+  format::Tensor half{ElementType::kFloat16, {1, 1, 1, 1}, {}, {}};
+  half.bytes = {std::byte{0x00}, std::byte{0xc0}};  // -2
+  model_.graph.initializers.push_back(format::ToTensorData("half", half));
+  Node("Cast", {"half"}, "wide", {Attribute::Int("to", 1)});
+  Node("Transpose", {"wide"}, "w", {Attribute::Ints("perm", {0, 3, 1, 2})});
+  Node("Conv", {"x", "w"}, "y");
+  Write();
+  EXPECT_THAT(Operators(), testing::Contains("DEQUANTIZE").Times(1));
+  EXPECT_THAT(Operators(), testing::Contains("CONV_2D"));
+  const Codes codes = Operators();
+  const auto at = std::ranges::find(codes, "DEQUANTIZE") - codes.begin();
+  const schema::TensorT& stored = OpInput(static_cast<std::size_t>(at), 0);
+  EXPECT_EQ(stored.type, schema::TensorType::FLOAT16);
+  EXPECT_THAT(Data(stored), ElementsAre(0x00, 0xc0));
+}
+
+TEST_F(NewFile, OperatorsThatPickElements) {
+  Input(Value("x", ElementType::kFloat, {2, 3}));
+  Input(Value("mask", ElementType::kBool, {3}));
+  Constant("k", ElementType::kInt64, {1}, {2});
+  Constant("axis", ElementType::kInt64, {}, {1});
+  Constant("repeats", ElementType::kInt64, {2}, {1, 2});
+  Constant("shape", ElementType::kInt64, {3}, {4, 1, 3});
+  Constant("tuples", ElementType::kInt64, {1, 2}, {1, 2});
+  Node("Where", {"mask", "x", "x"}, "picked");
+  Node("CumSum", {"picked", "axis"}, "sums", {Attribute::Int("reverse", 1)});
+  Node("Expand", {"sums", "shape"}, "wide");
+  Node("Tile", {"sums", "repeats"}, "tiles");
+  Node("GatherND", {"sums", "tuples"}, "element");
+  Node("Shape", {"wide"}, "sizes");
+  format::Node& top = Node("TopK", {"tiles", "k"}, "best");
+  top.outputs.push_back("places");
+  Output(Value("wide", ElementType::kFloat, {4, 2, 3}));
+  Output(Value("element", ElementType::kFloat, {1}));
+  Output(Value("sizes", ElementType::kInt64, {3}));
+  Output(Value("best", ElementType::kFloat, {2, 2}));
+  Output(Value("places", ElementType::kInt64, {2, 2}));
+  Write();
+  EXPECT_THAT(Operators(), ElementsAre("SELECT_V2", "CUMSUM", "BROADCAST_TO", "TILE", "GATHER_ND",
+                                       "SHAPE", "TOPK_V2", "CAST"));
+  EXPECT_TRUE(Op(1).builtin_options.AsCumsumOptions()->reverse);
+  EXPECT_THAT(OpOutput(2).shape, ElementsAre(4, 2, 3));
+  EXPECT_THAT(OpOutput(3).shape, ElementsAre(2, 6));
+  EXPECT_THAT(OpOutput(4).shape, ElementsAre(1));
 }
 
 }  // namespace

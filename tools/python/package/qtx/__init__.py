@@ -18,8 +18,9 @@ from qtx._errors import Error, Unsupported
 from qtx._model import (Difference, File, Finding, Kind, LedgerEntry, Model, Node, Value, check, convert, diff, infer, kinds,
                         lift, load, lower, suite_folder)
 from qtx._tensor import Tensor
-from qtx._interpreter import Interpreter, arithmetics
-from qtx._backends import backends, from_onnx_backend
+from qtx._interpreter import Interpreter, arithmetics, profiles
+from qtx._backends import backends
+from qtx.backend_kit import from_onnx_backend
 from qtx._kernels import from_kernels
 from qtx._conformance import FuzzFinding, FuzzReport, Identity, Report, Shrunk, fuzz, identify, shrink, validate
 from qtx._quantize import calibrate, quantize

@@ -1,16 +1,15 @@
 """Backends: built-in ones by name, and Python callables."""
 
 import os
+import time
 import traceback
 import typing
-
-import numpy as np
 
 from qtx import _core
 from qtx._arrays import array_of, bytes_of, dtypes_of, type_of
 from qtx._errors import Error, Unsupported
 from qtx._interpreter import Array
-from qtx._model import Model, lower, texts
+from qtx._model import texts
 from qtx._tensor import Tensor, wrapped
 
 
@@ -40,19 +39,16 @@ class Adapter:
         """For the extension: name, version, arithmetics, device."""
         return self.name, self._version, self._arithmetics, self._device
 
-    def prepare(self, model, _):
-        """For the extension: a function of tensors, or an Answer."""
+    def prepare(self, model, arithmetic):
+        """For the extension: a Prepared, or an Answer."""
+        if arithmetic not in ("", *self._arithmetics):
+            return _core.Answer("unsupported", "arithmetic", f"found {arithmetic!r}, expected {', '.join(self._arithmetics)}", "")
         run = self.ask(lambda: self._prepare(model.serialize()))
         if isinstance(run, _core.Answer):
             return run
         if not callable(run):
             return _core.Answer("protocol", self.name, f"prepare gave {type(run).__name__}, expected a callable", "")
-        inputs, outputs = model.inputs, model.outputs
-
-        def run_tensors(tensors):
-            feeds = {value.name: wrapped(tensor) for value, tensor in zip(inputs, tensors)}
-            return self.ask(lambda: _results(run(feeds), outputs))
-        return run_tensors
+        return Prepared(self, run, model)
 
     def ask(self, request):
         """What `request()` gives, or the Answer that its exception is."""
@@ -74,6 +70,61 @@ class Adapter:
         """Raises KeyboardInterrupt or SystemExit that the callable has let pass."""
         if self.interrupt is not None:
             raise self.interrupt
+
+
+class Prepared:
+    """What an Adapter's callable has prepared, for the extension: each answer is what it asks for, or an Answer."""
+
+    def __init__(self, adapter, run, model):
+        self._ask, self._run = adapter.ask, run
+        self._inputs, self._outputs = model.inputs, model.outputs
+
+    def run(self, tensors):
+        """The outputs, in order, of inputs in order."""
+        return self._ask(lambda: _results(self._run(self._feeds(tensors)), self._outputs))
+
+    def measure(self, tensors, repetitions):
+        """Seconds of each of so many runs: `run.measure(inputs, repetitions)` where the callable has that, else of `run(inputs)`."""
+        measure = getattr(self._run, "measure", None) or (lambda feeds, count: seconds_of(lambda: self._run(feeds), count))
+        return self._ask(lambda: list(measure(self._feeds(tensors), repetitions)))
+
+    def _feeds(self, tensors):
+        """Inputs by name. Raises Error of code "invalid" for those that the model does not declare (backend_protocol.S9, S13)."""
+        if len(tensors) != len(self._inputs):
+            raise Error(f"found {len(tensors)}, expected {len(self._inputs)}", "inputs")
+        for value, tensor in zip(self._inputs, tensors):
+            _expect_declared(tensor, value)
+        return {value.name: wrapped(tensor) for value, tensor in zip(self._inputs, tensors)}
+
+
+def _expect_declared(tensor, value):
+    """Raises Error where a tensor is not of the declared type, parameters and shape; reals of a quantized type are (quantization.S5)."""
+    where, shape = f"input {value.name!r}", value.shape or ()
+    is_quantized = _core.storage_of(value.type) != value.type
+    if tensor.type != value.type and not (is_quantized and tensor.type == "FLOAT"):
+        raise Error(f"found {tensor.type}, expected {value.type}", where)
+    is_fitting = value.shape is None or len(shape) == len(tensor.dims) and all(
+        not isinstance(expected, int) or expected == found for expected, found in zip(shape, tensor.dims))
+    if not is_fitting:
+        raise Error(f"found shape {list(tensor.dims)}, expected {list(shape)}", where)
+    if tensor.is_quantized and _parameters(tensor) != _parameters(value):
+        raise Error("found other parameters than the model declares", where)
+
+
+def _parameters(typed):
+    """Scales, offsets, axes and blocks, with what is left out written out."""
+    return (list(typed.scale), list(typed.offset) or [0] * len(typed.scale), list(typed.axis),
+            list(typed.block_shape) or [1] * len(typed.axis))
+
+
+def seconds_of(work, count):
+    """Wall-clock seconds of each of `count` calls of `work()`."""
+    seconds = []
+    for _ in range(count):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return seconds
 
 
 def _results(results, outputs):
@@ -120,49 +171,3 @@ def source_of(backend, arithmetics=None):
 def backends() -> list[str]:
     """Names of the backends that this build has, the reference first."""
     return list(_core.available_backends())
-
-
-def from_onnx_backend(backend, device: str = "CPU", arithmetics: typing.Iterable[str] = ("float32",),
-                      declines: tuple[type[Exception], ...] = (NotImplementedError,)) -> typing.Callable[[bytes], Run]:
-    """A backend for `qtx.validate` from one of ONNX's interface: a module or class with `prepare(model, device)`.
-
-    It is given stock ONNX: extended models in their QDQ form, with the stored integers of quantized inputs and outputs.
-    BackendIsNotSupposedToImplementIt and the exceptions of `declines` decline a model; others are errors of the backend.
-    `arithmetics`: what its answers are held to. Needs the package onnx.
-    """
-    import onnx
-    from onnx.backend.test.runner import BackendIsNotSupposedToImplementIt
-
-    def prepare(model):
-        extended = Model._of(_core.Source.from_bytes(model, "model").onnx())
-        if extended.kind == "qtx":
-            model = lower(extended, io="stored").to_bytes()
-        proto = onnx.ModelProto.FromString(model)
-        for i in reversed(range(len(proto.opset_import))):
-            if proto.opset_import[i].domain == "qtx":
-                del proto.opset_import[i]
-        names = [output.name for output in extended.outputs]
-        declared = [value.type for value in extended.outputs]
-
-        def decline(fault):
-            raise Unsupported(f"{type(fault).__name__}: {fault}") from None
-        try:
-            prepared = backend.prepare(proto, device)
-        except (BackendIsNotSupposedToImplementIt, *declines) as fault:
-            decline(fault)
-
-        def run(inputs):
-            try:
-                results = prepared.run([np.asarray(value) for value in inputs.values()])
-            except (BackendIsNotSupposedToImplementIt, *declines) as fault:
-                decline(fault)
-            if len(results) != len(declared):
-                raise Error(f"found {len(results)} outputs, expected {len(declared)}", code="protocol")
-            return {name: np.asarray(result) for name, result in zip(names, results)}
-        return run
-
-    prepare.name = getattr(backend, "__name__", type(backend).__name__)
-    prepare.version = str(getattr(backend, "__version__", ""))
-    prepare.device = device
-    prepare.arithmetics = list(arithmetics)
-    return prepare

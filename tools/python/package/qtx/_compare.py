@@ -79,12 +79,14 @@ class Comparison(list):
         _core.write_file(_path(path), _table.page("qtx.compare", self._caption(), self._HEADERS, self._rows()).encode())
 
 
-def compare(model: ModelLike, inputs: typing.Mapping[str, Array], session, *, arithmetic: str = "float32") -> Comparison:
+def compare(model: ModelLike, inputs: typing.Mapping[str, Array], session, *, arithmetic: str = "float32",
+            profile: str | None = None) -> Comparison:
     """Compares each value that a session computes with the reference's, on the same inputs: a Comparison, worst first.
 
     session: an onnxruntime.InferenceSession, or a callable that takes the inputs by name and gives values by name: arrays of
         the storage type, reals as float arrays, or qtx.Tensors, of any values of the model.
     arithmetic: what the reference computes in; "float32" is that of stock QDQ, "exact" the normative one.
+    profile: the deployed system whose kernels the reference computes in, as qtx.Interpreter has it; goes before `arithmetic`.
 
     An InferenceSession gives graph outputs alone. Those are its own; for the other values a second session of its providers
     and options is made, of the QDQ form of `model` with every value as a graph output. So the session's model must be `model`
@@ -97,7 +99,7 @@ def compare(model: ModelLike, inputs: typing.Mapping[str, Array], session, *, ar
     model = load(model)
     if model.kind not in ("qtx", "onnx", "qdq"):
         raise ValueError(f"model: found kind {model.kind!r}, expected the extended form, qdq or float ONNX")
-    expected = Interpreter(model, arithmetic).run(inputs, intermediates=True)
+    expected = Interpreter(model, arithmetic, profile=profile).run(inputs, intermediates=True)
     if hasattr(session, "get_providers") and hasattr(session, "get_session_options"):
         found = _values_of_session(model, inputs, session)
     elif callable(session):
@@ -115,7 +117,7 @@ def compare(model: ModelLike, inputs: typing.Mapping[str, Array], session, *, ar
         else:
             missing.append(name)
     layers.sort(key=lambda layer: (-layer.largest, layer.position))
-    return Comparison(layers, arithmetic, missing)
+    return Comparison(layers, profile or arithmetic, missing)
 
 
 def _produced(model):

@@ -16,23 +16,34 @@ def arithmetics() -> list[str]:
     return list(_core.arithmetics())
 
 
+def profiles() -> list[str]:
+    """The deployment profiles: "litert-xnnpack", "onnxruntime", ... (spec/profiles.md)."""
+    return list(_core.profiles())
+
+
 class Interpreter:
     """Runs a model on the exact reference, operator by operator, in a named arithmetic.
 
     "exact" (rounded once from the exact rational) is the normative one; `qtx.arithmetics()` lists all. `node_arithmetics` maps
-    names of nodes (or of the first output of a node without one) to arithmetics of their own. The model is checked before
-    anything runs. Raises qtx.Error with the broken clause, or code "unsupported" for what is not computed. Threads may share
+    names of nodes (or of the first output of a node without one) to arithmetics of their own; `profile`, one of `qtx.profiles()`,
+    gives those of a deployed system to all other nodes, and `unmodelled` then lists (node, why) of those whose kernel it does not
+    know, which are computed as in "exact". The model is checked before anything runs. Raises qtx.Error with the broken clause, or code "unsupported" for what is not computed. Threads may share
     an Interpreter: its runs take turns, without the GIL.
     """
 
     def __init__(self, model: ModelLike, arithmetic: str = "exact",
-                 node_arithmetics: typing.Mapping[str, str] | None = None):
+                 node_arithmetics: typing.Mapping[str, str] | None = None, *, profile: str | None = None):
         texts([arithmetic], "arithmetic")
-        by_node = dict(node_arithmetics or {})
-        texts(by_node.keys(), "node_arithmetics")
-        texts(by_node.values(), "node_arithmetics")
+        own = dict(node_arithmetics or {})
+        texts(own.keys(), "node_arithmetics")
+        texts(own.values(), "node_arithmetics")
         self.model = load(model)
-        self.arithmetic = arithmetic
+        self.arithmetic, self.profile = arithmetic, profile
+        by_node, self.unmodelled = {}, []
+        if profile is not None:
+            texts([profile], "profile")
+            by_node, self.unmodelled = _core.assigned(self.model._core, profile)
+        by_node.update(own)
         self._declared = self.model._core.inputs
         self._names = [output.name for output in self.model.outputs]
         self._session = _core.Session(self.model._core, arithmetic, by_node)

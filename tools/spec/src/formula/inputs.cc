@@ -50,10 +50,10 @@ Domain IntegerDomain(const format::TensorType& type, bool alone) {
   format::IntegerRange range{0, 1};
   if (type.quantization) {
     range = format::StoredRange(type.elem_type, *type.quantization);
-  } else if (format::IsIntegerStorage(storage)) {
-    range = format::StorageRange(storage);
   } else if (storage != ElementType::kBool) {
-    range = {-(std::int64_t{1} << 52), std::int64_t{1} << 52};
+    constexpr std::int64_t kMost = std::int64_t{1} << 52;
+    const format::IntegerRange all = format::StorageRange(storage);
+    range = {std::max(all.min, -kMost), std::min(all.max, kMost)};
   }
   Domain domain;
   const std::int64_t widest = alone ? 65'536 : 256;

@@ -115,14 +115,14 @@ class Site {
   }
 
   /// Errors: kInvalid where the block does not parse as a formula.
-  Result<std::vector<SiteFile>> Make() {
+  Result<std::vector<site::File>> Make() {
     for (const Chapter& chapter : chapters_) AddChapter(chapter);
     for (const auto& [folder, chapters] : folders_) AddFolder(folder, chapters);
     if (error_) return *error_;
     files_.push_back({"site.css", std::string(kSiteStyle)});
     files_.push_back({"site.js", std::string(kSiteScript)});
     files_.push_back({"search.js", SearchScript(pages_, findable_)});
-    std::ranges::sort(files_, {}, &SiteFile::path);
+    std::ranges::sort(files_, {}, &site::File::path);
     return std::move(files_);
   }
 
@@ -306,20 +306,21 @@ class Site {
   std::map<std::string, std::string> examples_;  // id without suffix -> its place
   std::vector<SearchedPage> pages_;
   std::vector<SearchEntry> findable_;
-  std::vector<SiteFile> files_;
+  std::vector<site::File> files_;
   std::optional<Error> error_;  // the first
 };
 
 }  // namespace
 
-Result<std::vector<SiteFile>> MakeSite(const SiteInput& input) {
+Result<std::vector<site::File>> MakeSite(const SiteInput& input) {
   QTX_ASSIGN_OR_RETURN(std::vector<Chapter> chapters, ReadChapters(input.spec));
   CodeMap code;
   if (!input.source.empty()) {
     QTX_ASSIGN_OR_RETURN(code, ReadSourceTree(input.source));
   }
-  QTX_ASSIGN_OR_RETURN(std::vector<SiteFile> files, Site(input, std::move(chapters), code).Make());
-  const auto twice = std::ranges::adjacent_find(files, {}, &SiteFile::path);
+  QTX_ASSIGN_OR_RETURN(std::vector<site::File> files,
+                       Site(input, std::move(chapters), code).Make());
+  const auto twice = std::ranges::adjacent_find(files, {}, &site::File::path);
   if (twice != files.end()) {
     return Error{ErrorCode::kInvalid, input.spec, "two pages would be " + twice->path};
   }

@@ -49,7 +49,7 @@ class Site : public testing::Test {
     EXPECT_TRUE(files.has_value()) << (files.has_value() ? "" : files.error().message);
     std::map<std::string, std::string> pages;
     if (files.has_value()) {
-      for (const SiteFile& file : *files) pages[file.path] = file.bytes;
+      for (const site::File& file : *files) pages[file.path] = file.bytes;
     }
     return pages;
   }
@@ -172,46 +172,6 @@ TEST_F(Site, IsTheSameEachTime) {
   Write("spec/README.md", "# T\n\n[a](a.md)\n");
   Write("spec/a.md", "# A\n\n**a.S1** x\n");
   EXPECT_EQ(Made(), Made());
-}
-
-TEST_F(Site, IsReplacedAsAWhole) {
-  const std::vector<SiteFile> first = {{"index.html", "1"}, {"ops/a.html", "2"}};
-  const std::vector<SiteFile> second = {{"index.html", "3"}};
-  ASSERT_TRUE(WriteSite(first, At("out")).has_value());
-  EXPECT_EQ(Read("out/ops/a.html"), "2");
-  ASSERT_TRUE(WriteSite(second, At("out/")).has_value());
-  EXPECT_EQ(Read("out/index.html"), "3");
-  EXPECT_FALSE(fs::exists(folder_ / "out/ops"));
-  // Nothing is left beside it.
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2);
-}
-
-TEST_F(Site, DeletesNothingThatIsNotItsOwn) {
-  const std::vector<SiteFile> files = {{"index.html", "1"}};
-  Write("out/mine.txt", "x");
-  auto written = WriteSite(files, At("out"));
-  ASSERT_FALSE(written.has_value());
-  EXPECT_EQ(written.error().where, At("out"));
-  EXPECT_THAT(written.error().message, HasSubstr("mine.txt"));
-  fs::remove(folder_ / "out/mine.txt");
-  ASSERT_TRUE(WriteSite(files, At("out")).has_value());
-  Write("out/deep/er/mine.txt", "x");
-  written = WriteSite(files, At("out"));
-  ASSERT_FALSE(written.has_value());
-  EXPECT_THAT(written.error().message, HasSubstr("deep/er/mine.txt"));
-  EXPECT_EQ(Read("out/deep/er/mine.txt"), "x");
-  Write("file", "x");
-  EXPECT_THAT(WriteSite(files, At("file")).error().message, HasSubstr("expected a folder"));
-  EXPECT_FALSE(WriteSite(files, At("none/out")).has_value());
-}
-
-TEST_F(Site, FollowsALinkToItsFolder) {
-  const std::vector<SiteFile> files = {{"index.html", "1"}};
-  fs::create_directory(folder_ / "real");
-  fs::create_directory_symlink(folder_ / "real", folder_ / "link");
-  ASSERT_TRUE(WriteSite(files, At("link")).has_value());
-  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
-  EXPECT_EQ(Read("real/index.html"), "1");
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct Draft {
   std::string op_type;
   std::vector<std::string> inputs;
   std::vector<format::Attribute> attributes;
+  std::string domain = {};  // ai.onnx
 };
 
 /// The order of a value's dimensions: that of the framework it comes from, or [N,C,H,W].

@@ -1,4 +1,4 @@
-// Creates proposals, operators and cases from the specification's templates.
+// Creates proposals, operators, cases and backends from the specification's templates.
 #pragma once
 
 #include <string>
@@ -33,5 +33,10 @@ Result<Created> NewOperator(std::string_view op_type, const std::string& folder,
 /// Creates a case document in the folder of cases. `name` is STEM/what_it_shows with the STEM of a
 /// chapter.
 Result<Created> NewCase(std::string_view name, const std::string& folder, const std::string& suite);
+
+/// Creates `backends`/`name`/backend.py, a backend in Python that passes as it is written, since
+/// the reference computes for it. `name` is words of a-z and 0-9, joined by -.
+Result<Created> NewBackend(std::string_view name, const std::string& folder,
+                           const std::string& backends);
 
 }  // namespace qtx::spec

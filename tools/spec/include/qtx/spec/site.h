@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/format/result.h"
+#include "qtx/site/folder.h"
 
 namespace qtx::spec {
 
@@ -24,23 +24,11 @@ struct SiteInput {
   const conformance::Report* example_results = nullptr;  // results of the examples; nullptr: none
 };
 
-struct SiteFile {
-  std::string path;  // relative to the site's folder
-  std::string bytes;
-};
-
 inline constexpr std::int64_t kMaxChapters = 10'000;
 /// Size limit of one clause or section in the search index.
 inline constexpr std::size_t kMaxFindableBytes = 8192;
 
 /// Errors: those of ReadDocument; kInvalid if two chapters map to one page; kTooLarge.
-Result<std::vector<SiteFile>> MakeSite(const SiteInput& input);
-
-/// Errors: kIo where WriteSite would refuse `folder`, known before there are files.
-Result<void> CheckSiteFolder(const std::string& folder);
-
-/// Replaces `folder` as a whole: writes the files to a folder beside it, then renames that.
-/// Errors: kIo, also, naming a file, when `folder` contains a file that is not of such a site.
-Result<void> WriteSite(std::span<const SiteFile> files, const std::string& folder);
+Result<std::vector<site::File>> MakeSite(const SiteInput& input);
 
 }  // namespace qtx::spec

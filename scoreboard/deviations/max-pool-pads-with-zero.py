@@ -1,0 +1,52 @@
+"""MaxPool of INT8 takes padding for zeros. Needs numpy and onnx, and what of iree-base-compiler[onnx] and iree-base-runtime, onnxruntime, openvino is to be asked."""
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+def constant(name, value):
+    return onnx.numpy_helper.from_array(np.asarray(value), name)
+
+
+feeds = {"x": np.int8([-5, -7, -3]).reshape(1, 1, 1, 3)}
+inputs = [helper.make_tensor_value_info("x", TensorProto.INT8, [1, 1, 1, 3])]
+outputs = [helper.make_tensor_value_info("y", TensorProto.INT8, [1, 1, 1, 3])]
+constants = []
+nodes = [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[1, 2], pads=[0, 1, 0, 0])]
+print("the text: max(-5), max(-5, -7), max(-7, -3) =", [-5, -5, -3])
+graph = helper.make_graph(nodes, "graph", inputs, outputs, constants)
+model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+
+try:
+    import importlib.metadata
+    import os
+    import subprocess
+    import sys
+    import iree.compiler
+    onnx.save(onnx.shape_inference.infer_shapes(model), "model.onnx")
+    folder = os.path.dirname(sys.executable)
+    subprocess.run([folder + "/iree-import-onnx", "model.onnx", "-o", "model.mlir"], check=True)
+    subprocess.run([folder + "/iree-compile", "model.mlir", "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
+                    "--iree-llvmcpu-target-cpu=host", "-o", "model.vmfb"], check=True)
+    for name, value in feeds.items():
+        np.save(name + ".npy", value)
+    subprocess.run([folder + "/iree-run-module", "--module=model.vmfb", "--device=local-sync", "--output=@result.npy",
+                    *("--input=@" + name + ".npy" for name in feeds)], check=True)
+    print("IREE", importlib.metadata.version("iree-base-compiler"), np.load("result.npy").ravel())
+except ImportError:
+    pass
+
+try:
+    import onnxruntime
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    print("ONNX Runtime", onnxruntime.__version__, session.run(None, feeds)[0].ravel())
+except ImportError:
+    pass
+
+try:
+    import io
+    import openvino
+    compiled = openvino.Core().compile_model(openvino.Core().read_model(io.BytesIO(model.SerializeToString())), "CPU")
+    print("OpenVINO", openvino.__version__.split("-")[0], compiled(feeds)[compiled.output(0)].ravel())
+except ImportError:
+    pass
