@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "matrix.h"
+#include "node_parser.h"
 #include "overlay_names.h"
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/clause.h"
@@ -20,51 +21,6 @@ Result<std::string> ReadClause(const Yaml& node, const Place& place) {
   QTX_ASSIGN_OR_RETURN(std::string text, ReadString(node, place));
   if (IsClauseId(text)) return text;
   return Refuse(place, node, "found '" + text + "', expected a clause such as conv.S2");
-}
-
-constexpr std::int64_t kMaxOpset = 1000;
-
-Result<Operator> ParseOperator(const Yaml& node, const Place& place) {
-  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"type", "domain", "opset", "origin", "attributes"}));
-  const Yaml* type = node.Find("type");
-  if (type == nullptr) return Refuse(place, node, "missing key 'type'");
-  Operator op;
-  QTX_ASSIGN_OR_RETURN(op.type, ReadString(*type, place.Child("type")));
-  if (const Yaml* domain = node.Find("domain")) {
-    QTX_ASSIGN_OR_RETURN(op.domain, ReadString(*domain, place.Child("domain")));
-  }
-  if (const Yaml* opset = node.Find("opset")) {
-    QTX_ASSIGN_OR_RETURN(op.opset, ReadInt(*opset, place.Child("opset")));
-    if (op.opset < 1 || op.opset > kMaxOpset) {
-      return Refuse(place.Child("opset"), *opset, "expected 1 to " + std::to_string(kMaxOpset));
-    }
-  }
-  if (const Yaml* origin = node.Find("origin")) {
-    QTX_ASSIGN_OR_RETURN(op.origin, ReadString(*origin, place.Child("origin")));
-    if (op.origin.find('/') == std::string::npos) {
-      return Refuse(place.Child("origin"), *origin, "expected FRAMEWORK/OP_TYPE");
-    }
-  }
-  const Yaml* attributes = node.Find("attributes");
-  if (attributes == nullptr) return op;
-  const Place below = place.Child("attributes");
-  if (!attributes->is_map()) return Refuse(below, *attributes, "expected a map");
-  for (std::size_t i = 0; i < attributes->keys.size(); ++i) {
-    const std::string& name = attributes->keys[i];
-    QTX_ASSIGN_OR_RETURN(op.attributes.emplace_back(),
-                         ParseAttribute(name, attributes->items[i], below.Child(name)));
-  }
-  return op;
-}
-
-Result<std::vector<CaseValue>> ParseValues(const Yaml& node, const Place& place) {
-  if (!node.is_map()) return Refuse(place, node, "expected a map of typed values");
-  std::vector<CaseValue> values;
-  for (std::size_t i = 0; i < node.keys.size(); ++i) {
-    QTX_ASSIGN_OR_RETURN(values.emplace_back(),
-                         ParseValue(node.keys[i], node.items[i], place.Child(node.keys[i])));
-  }
-  return values;
 }
 
 Result<Expectation> ParseExpectation(const Yaml& node, const Place& place) {
@@ -143,43 +99,16 @@ Result<void> ParseTexts(const Yaml& node, const Place& place, Case& c) {
   return {};
 }
 
-Result<CaseNode> ParseNode(const Yaml& node, const Place& place) {
-  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"op", "inputs", "outputs"}));
-  const Yaml* op = node.Find("op");
-  const Yaml* inputs = node.Find("inputs");
-  const Yaml* outputs = node.Find("outputs");
-  if (op == nullptr || inputs == nullptr || outputs == nullptr) {
-    return Refuse(place, node, "expected the keys op, inputs and outputs");
-  }
-  CaseNode parsed;
-  QTX_ASSIGN_OR_RETURN(parsed.op, ParseOperator(*op, place.Child("op")));
-  QTX_ASSIGN_OR_RETURN(parsed.inputs, ReadList(*inputs, place.Child("inputs"), ReadString));
-  QTX_ASSIGN_OR_RETURN(parsed.outputs, ReadList(*outputs, place.Child("outputs"), ReadString));
-  return parsed;
-}
-
 Result<void> ParseNodes(const Yaml& node, const Place& place, Case& c) {
-  const Place below = place.Child("nodes");
   const Yaml* nodes = node.Find("nodes");
   const Yaml* values = node.Find("values");
   if (nodes == nullptr) {
     if (values == nullptr) return {};
     return Refuse(place.Child("values"), *values, "expected only beside nodes");
   }
-  if (!nodes->is_list() || nodes->items.empty()) {
-    return Refuse(below, *nodes, "expected a list of at least one node");
-  }
-  QTX_ASSIGN_OR_RETURN(c.nodes, ReadList(*nodes, below, ParseNode));
-  for (const CaseNode& parsed : c.nodes) {
-    if (parsed.op.opset == c.nodes.front().op.opset) continue;
-    return Refuse(below, *nodes, "expected one opset for all nodes");
-  }
+  QTX_ASSIGN_OR_RETURN(c.nodes, ParseNodeList(*nodes, place.Child("nodes")));
   if (values != nullptr) {
-    QTX_ASSIGN_OR_RETURN(c.values, ParseValues(*values, place.Child("values")));
-  }
-  for (const CaseValue& value : c.values) {
-    if (!value.absent && !value.data && !value.generator && value.file.empty()) continue;
-    return Refuse(place.Child("values").Child(value.name), *values, "expected a type without data");
+    QTX_ASSIGN_OR_RETURN(c.values, ParseTypes(*values, place.Child("values")));
   }
   return {};
 }

@@ -231,7 +231,9 @@ Result<std::string> TensorText(const format::TensorData& data) {
   return ValueText(value);
 }
 
-Result<std::string> AttributeText(const Attribute& attribute) {
+Result<std::string> BodyText(const format::Graph& body, std::int64_t opset);
+
+Result<std::string> AttributeText(const Attribute& attribute, std::int64_t opset) {
   switch (attribute.type) {
     case AttributeType::kFloat:
       return Text(attribute.f);
@@ -250,6 +252,9 @@ Result<std::string> AttributeText(const Attribute& attribute) {
     case AttributeType::kTensor:
       if (attribute.t) return TensorText(*attribute.t);
       break;
+    case AttributeType::kGraph:
+      if (attribute.graphs.size() == 1) return BodyText(attribute.graphs[0], opset);
+      break;
     default:
       break;
   }
@@ -266,10 +271,70 @@ Result<std::string> OperatorText(const Operator& op) {
   if (op.attributes.empty()) return map.Take();
   FlowMap attributes;
   for (const Attribute& attribute : op.attributes) {
-    QTX_ASSIGN_OR_RETURN(const std::string text, AttributeText(attribute));
+    QTX_ASSIGN_OR_RETURN(const std::string text, AttributeText(attribute, op.opset));
     attributes.Add(Word(attribute.name), text);
   }
   map.Add("attributes", attributes.Take());
+  return map.Take();
+}
+
+std::string Names(const std::vector<std::string>& names) {
+  std::vector<std::string> words;
+  for (const std::string& name : names) words.push_back(name.empty() ? Quoted("") : Word(name));
+  return List(words);
+}
+
+Result<std::string> NodeText(const format::Node& node, std::int64_t opset) {
+  Operator op{.type = node.op_type,
+              .domain = node.domain,
+              .opset = opset,
+              .attributes = node.attributes};
+  if (node.origin) op.origin = node.origin->framework + "/" + node.origin->op_type;
+  FlowMap map;
+  QTX_ASSIGN_OR_RETURN(const std::string op_text, OperatorText(op));
+  map.Add("op", op_text);
+  map.Add("inputs", Names(node.inputs));
+  map.Add("outputs", Names(node.outputs));
+  return map.Take();
+}
+
+// A body as an attribute of control flow.
+Result<std::string> BodyText(const format::Graph& body, std::int64_t opset) {
+  FlowMap values;
+  FlowMap constants;
+  const auto names = [&](const std::vector<format::ValueInfo>& infos) {
+    std::vector<std::string> listed;
+    for (const format::ValueInfo& info : infos) listed.push_back(info.name);
+    return Names(listed);
+  };
+  for (const format::TensorData& data : body.initializers) {
+    CaseValue constant{.name = data.name};
+    QTX_ASSIGN_OR_RETURN(constant.data, format::Decode(data));
+    const format::ValueInfo* declared = body.FindValue(data.name);
+    constant.type = declared != nullptr && declared->type
+                        ? *declared->type
+                        : format::TensorType{.elem_type = constant.data->elem_type};
+    QTX_ASSIGN_OR_RETURN(const std::string text, ValueText(constant));
+    constants.Add(Word(data.name), text);
+  }
+  for (const auto* infos : {&body.inputs, &body.outputs, &body.values}) {
+    for (const format::ValueInfo& info : *infos) {
+      if (!info.type || body.FindInitializer(info.name) != nullptr) continue;
+      QTX_ASSIGN_OR_RETURN(const std::string text,
+                           ValueText({.name = info.name, .type = *info.type}));
+      values.Add(Word(info.name), text);
+    }
+  }
+  std::vector<std::string> nodes;
+  for (const format::Node& node : body.nodes) {
+    QTX_ASSIGN_OR_RETURN(nodes.emplace_back(), NodeText(node, opset));
+  }
+  FlowMap map;
+  map.Add("inputs", names(body.inputs));
+  map.Add("outputs", names(body.outputs));
+  map.Add("nodes", List(nodes));
+  map.Add("values", values.Take());
+  map.Add("initializers", constants.Take());
   return map.Take();
 }
 

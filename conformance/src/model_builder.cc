@@ -161,15 +161,6 @@ Result<Tensor> Materialize(const Case& c, const CaseValue& value, const format::
   return tensor;
 }
 
-// A value's declared type; literal data without a shape have one axis.
-format::ValueInfo Declare(const CaseValue& value) {
-  format::ValueInfo info;
-  info.name = value.name;
-  info.type = value.type;
-  if (!info.type->shape && value.data) info.type->shape = format::ToShape(value.data->dims);
-  return info;
-}
-
 // Only quantized constants need a ValueInfo.
 Result<void> AddConstant(const Case& c, const CaseValue& value, format::Graph& graph) {
   QTX_ASSIGN_OR_RETURN(const Tensor tensor, Materialize(c, value, value.type));
@@ -191,17 +182,6 @@ std::vector<format::ValueInfo> DeclareOutputs(const Case& c) {
   if (y.type) y.type->shape.reset();
   outputs.push_back(std::move(y));
   return outputs;
-}
-
-// The version of the format that a case's types require.
-std::int64_t VersionOf(const Case& c) {
-  const auto later = [](const CaseValue& value) {
-    return value.type.quantization && format::HasLevels(*value.type.quantization);
-  };
-  const bool any = std::ranges::any_of(c.inputs, later) ||
-                   std::ranges::any_of(c.initializers, later) ||
-                   std::ranges::any_of(c.values, later) || std::ranges::any_of(c.outputs, later);
-  return any ? format::kLevelsVersion : format::kVersion;
 }
 
 format::Node NodeOf(const Operator& op, std::string name) {
@@ -230,7 +210,6 @@ Result<format::Model> BuildFromNodes(const Case& c) {
   const Operator& first = c.op ? *c.op : c.nodes.front().op;
   format::Model model;
   model.ir_version = kIrVersion;
-  model.opset_imports = {{"", first.opset}, {std::string(format::kDomain), VersionOf(c)}};
   model.producer_name = "qtx conformance";
   format::Graph& graph = model.graph;
   graph.name = c.id;
@@ -249,15 +228,31 @@ Result<format::Model> BuildFromNodes(const Case& c) {
   graph.outputs = DeclareOutputs(c);
   if (c.op) graph.nodes.push_back(OnlyNode(c, graph));
   for (const CaseNode& part : c.nodes) {
-    format::Node& node =
-        graph.nodes.emplace_back(NodeOf(part.op, "node" + std::to_string(graph.nodes.size())));
-    node.inputs = part.inputs;
-    node.outputs = part.outputs;
+    graph.nodes.push_back(NodeOf(part, "node" + std::to_string(graph.nodes.size())));
   }
+  model.opset_imports = {
+      {"", first.opset},
+      {std::string(format::kDomain),
+       format::HasLevels(model) ? format::kLevelsVersion : format::kVersion}};
   return model;
 }
 
 }  // namespace
+
+format::ValueInfo Declare(const CaseValue& value) {
+  format::ValueInfo info;
+  info.name = value.name;
+  info.type = value.type;
+  if (!info.type->shape && value.data) info.type->shape = format::ToShape(value.data->dims);
+  return info;
+}
+
+format::Node NodeOf(const CaseNode& part, std::string name) {
+  format::Node node = NodeOf(part.op, std::move(name));
+  node.inputs = part.inputs;
+  node.outputs = part.outputs;
+  return node;
+}
 
 Result<std::string> PathInFolder(const Case& c, const std::string& relative) {
   bool leaves = relative.empty() || relative.front() == '/';

@@ -1,4 +1,4 @@
-// Paths, output indices and expected tensors of a case (the model and inputs are in case.h).
+// Paths, declarations, nodes, output indices and expected tensors of a case (the model and inputs are in case.h).
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,12 @@
 #include "qtx/conformance/case.h"
 
 namespace qtx::conformance {
+
+/// A value's declared type; literal data without a shape have one axis.
+format::ValueInfo Declare(const CaseValue& value);
+
+/// A node of a case.
+format::Node NodeOf(const CaseNode& part, std::string name);
 
 /// The path of `relative` in the suite's folder, which it must not leave.
 /// Errors: kInvalid.

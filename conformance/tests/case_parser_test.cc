@@ -301,6 +301,66 @@ TEST(ParseCases, RefusesNodesThatAreNone) {
               HasSubstr("a type without data"));
 }
 
+constexpr std::string_view kLoop = R"(
+id: graph/loop
+spec: graph.S4
+why: text
+op:
+  type: Loop
+  opset: 20
+  attributes:
+    body:
+      inputs: [i, before, v]
+      outputs: [go, next]
+      nodes:
+        - {op: {type: Identity, opset: 20}, inputs: [before], outputs: [go]}
+        - {op: {type: Add, opset: 20}, inputs: [v, k], outputs: [t]}
+        - {op: {type: Neg, opset: 20}, inputs: [t], outputs: [next]}
+      values: {v: {type: int8q, shape: [1], scale: [0.5]}, t: {type: int8q, shape: [1], scale: [0.25]}}
+      initializers: {k: {type: uint4q, scale: [2.0], data: [15]}}
+inputs:
+  trips: {type: int64, shape: [], data: [3]}
+  condition: none
+  v: {type: int8q, scale: [0.5], data: [1]}
+expect: {y: {type: int8q, shape: [1], scale: [0.5]}}
+)";
+
+TEST(ParseCases, BuildsBodies) {
+  const std::vector<Case> cases = Parse(kLoop);
+  ASSERT_EQ(cases.size(), 1U);
+  const auto model = BuildModel(cases[0]);
+  ASSERT_TRUE(model.has_value()) << model.error().message;
+  ASSERT_EQ(model->graph.nodes[0].attributes.size(), 1U);
+  const format::Attribute& attribute = model->graph.nodes[0].attributes[0];
+  EXPECT_EQ(attribute.type, format::AttributeType::kGraph);
+  ASSERT_EQ(attribute.graphs.size(), 1U);
+  const format::Graph& body = attribute.graphs[0];
+  ASSERT_EQ(body.inputs.size(), 3U);
+  EXPECT_FALSE(body.inputs[0].type.has_value());
+  ASSERT_TRUE(body.inputs[2].type.has_value());
+  EXPECT_EQ(body.inputs[2].type->quantization->scale, std::vector<float>{0.5F});
+  EXPECT_EQ(body.outputs[1].name, "next");
+  EXPECT_EQ(body.nodes[1].inputs, (std::vector<std::string>{"v", "k"}));
+  ASSERT_EQ(body.values.size(), 2U);
+  EXPECT_EQ(body.values[0].name, "k");
+  EXPECT_EQ(body.values[1].name, "t");
+  ASSERT_EQ(body.initializers.size(), 1U);
+}
+
+TEST(ParseCases, RefusesBodiesThatAreNone) {
+  const auto error = [](std::string_view from, std::string_view to) {
+    std::string text(kLoop);
+    return ErrorText(text.replace(text.find(from), from.size(), to));
+  };
+  EXPECT_THAT(error("Neg, opset: 20", "Neg"),
+              HasSubstr("expected the opset of the node around the body"));
+  EXPECT_THAT(error("data: [15]", "generate: {kind: zero}, shape: [1]"),
+              HasSubstr("a constant of a body needs data"));
+  EXPECT_THAT(error("shape: [1], scale: [0.25]", "scale: [0.25], data: [1]"),
+              HasSubstr("expected a type without data"));
+  EXPECT_THAT(error("outputs: [go, next]", "output: [go, next]"), HasSubstr("output"));
+}
+
 TEST(ParseCases, GivesAnAxisToSaturatingPairsOnly) {
   const auto generate = [](const std::string& generator) {
     return "{id: a, spec: b.S1, why: w, op: {type: A}, inputs: {x: {type: int8q, shape: [2, 2], "

@@ -35,18 +35,38 @@ struct Strides {
   std::int64_t outer = 1, length = 1, inner_bytes = 1;
 };
 
-Result<Strides> StridesAlong(const Tensor& tensor, std::size_t axis) {
-  const int bits = format::BitWidth(tensor.elem_type);
-  if (bits % 8 != 0) {
-    return Error{ErrorCode::kUnsupported, "",
-                 std::string(format::Name(tensor.elem_type)) + " is not cut or stacked"};
-  }
-  Strides strides{.length = tensor.dims[axis], .inner_bytes = bits / 8};
+// REQUIRES: elements of whole bytes.
+Strides StridesAlong(const Tensor& tensor, std::size_t axis) {
+  Strides strides{.length = tensor.dims[axis],
+                  .inner_bytes = format::BitWidth(tensor.elem_type) / 8};
   for (std::size_t i = 0; i < tensor.dims.size(); ++i) {
     if (i < axis) strides.outer *= tensor.dims[i];
     if (i > axis) strides.inner_bytes *= tensor.dims[i];
   }
   return strides;
+}
+
+bool SharesBytes(format::ElementType type) { return format::BitWidth(type) % 8 != 0; }
+
+// The stored elements, which can then be cut and stacked, in a byte each where they share bytes.
+Tensor InBytes(const Tensor& tensor) {
+  if (!SharesBytes(tensor.elem_type)) return tensor;
+  Tensor bytes = *format::MakeTensor(format::ElementType::kInt8, tensor.dims);
+  format::PackIntegers(format::UnpackIntegers(tensor), bytes);
+  return bytes;
+}
+
+// The reverse.
+Tensor FromBytes(Tensor bytes, format::ElementType type,
+                 const std::optional<format::Quantization>& quantization) {
+  if (!SharesBytes(type)) {
+    bytes.elem_type = type;
+    bytes.quantization = quantization;
+    return bytes;
+  }
+  Tensor tensor = *format::MakeTensor(type, bytes.dims, quantization);
+  format::PackIntegers(format::UnpackIntegers(bytes), tensor);
+  return tensor;
 }
 
 // Copies element `at` along the axis of `whole` from or to `part`, which lacks the axis.
@@ -64,28 +84,32 @@ void CopySlice(Whole* whole, Part* part, const Strides& strides, std::int64_t at
   }
 }
 
-Result<Tensor> Cut(const Tensor& whole, std::size_t axis, std::int64_t at) {
-  QTX_ASSIGN_OR_RETURN(const Strides strides, StridesAlong(whole, axis));
-  Tensor part{.elem_type = whole.elem_type, .dims = whole.dims, .quantization = whole.quantization};
+Tensor Cut(const Tensor& whole, std::size_t axis, std::int64_t at) {
+  const Strides strides = StridesAlong(whole, axis);
+  Tensor part{.elem_type = whole.elem_type, .dims = whole.dims};
   part.dims.erase(part.dims.begin() + static_cast<std::ptrdiff_t>(axis));
   part.bytes.resize(static_cast<std::size_t>(strides.outer * strides.inner_bytes));
   CopySlice(whole.bytes.data(), part.bytes.data(), strides, at);
   return part;
 }
 
-// `parts` along a new axis. Without any, of output `k` without elements: what it does not declare
-// of its shape is then 0.
+// The declared shape of a stacked output; what it does not declare is 0.  Source: graph.S4.
+Dims DeclaredDims(const Step& step, std::size_t k) {
+  const format::ValueInfo* declared = step.declared[k];
+  if (declared == nullptr || !declared->type || !declared->type->shape) return {0};
+  Dims dims;
+  for (const format::Dimension& size : *declared->type->shape)
+    dims.push_back(std::max<std::int64_t>(size.value.value_or(0), 0));
+  return dims;
+}
+
+// `parts` along a new axis. Without any, of output `k` without elements.
 Result<Tensor> Stack(const std::vector<Tensor>& parts, std::size_t axis, const Step& step,
                      std::size_t k) {
   Tensor whole{.elem_type = step.outputs[k].elem_type,
                .quantization = step.outputs[k].quantization};
   if (parts.empty()) {
-    whole.dims = {0};
-    const format::ValueInfo* declared = step.declared[k];
-    if (declared == nullptr || !declared->type || !declared->type->shape) return whole;
-    whole.dims.clear();
-    for (const format::Dimension& size : *declared->type->shape)
-      whole.dims.push_back(std::max<std::int64_t>(size.value.value_or(0), 0));
+    whole.dims = DeclaredDims(step, k);
     if (axis < whole.dims.size()) whole.dims[axis] = 0;
     return whole;
   }
@@ -94,18 +118,22 @@ Result<Tensor> Stack(const std::vector<Tensor>& parts, std::size_t axis, const S
   whole.dims.insert(whole.dims.begin() + static_cast<std::ptrdiff_t>(axis),
                     static_cast<std::int64_t>(parts.size()));
   QTX_RETURN_IF_ERROR(CheckComputable(whole.dims));
-  QTX_ASSIGN_OR_RETURN(const Strides strides, StridesAlong(whole, axis));
+  const format::ElementType type = whole.elem_type;
+  if (SharesBytes(type)) whole.elem_type = format::ElementType::kInt8;
+  const Strides strides = StridesAlong(whole, axis);
   whole.bytes.resize(
       static_cast<std::size_t>(strides.outer * strides.length * strides.inner_bytes));
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].dims != parts[0].dims || parts[i].elem_type != whole.elem_type) {
+    if (parts[i].dims != parts[0].dims || parts[i].elem_type != type) {
       return Invalid("", "iteration " + std::to_string(i) + " gives shape " +
                              format::ToString(parts[i].dims) + ", the first gave " +
                              format::ToString(parts[0].dims));
     }
-    CopySlice(whole.bytes.data(), parts[i].bytes.data(), strides, static_cast<std::int64_t>(i));
+    const Tensor part = InBytes(parts[i]);
+    CopySlice(whole.bytes.data(), part.bytes.data(), strides, static_cast<std::int64_t>(i));
   }
-  return whole;
+  const auto quantization = std::exchange(whole.quantization, std::nullopt);
+  return FromBytes(std::move(whole), type, quantization);
 }
 
 // The axis or direction of scanned value `i`; 0 where the attribute says none.
@@ -183,9 +211,10 @@ class Iteration {
     for (std::size_t i = 0; i < stacked_.size(); ++i) {
       std::vector<Tensor>& parts = stacked_[i];
       std::size_t axis = 0;
-      if (is_scan && !parts.empty()) {
-        QTX_ASSIGN_OR_RETURN(axis,
-                             AxisOf(*step_.node, "scan_output_axes", i, parts[0].dims.size() + 1));
+      const std::size_t rank =
+          parts.empty() ? DeclaredDims(step_, carried_ + i).size() : parts[0].dims.size() + 1;
+      if (is_scan && rank > 0) {
+        QTX_ASSIGN_OR_RETURN(axis, AxisOf(*step_.node, "scan_output_axes", i, rank));
         if (ScanAttribute(*step_.node, "scan_output_directions", i) != 0)
           std::ranges::reverse(parts);
       }
@@ -250,13 +279,15 @@ Result<std::vector<Tensor>> RunScan(const Step& step, const BodyRun& bodies) {
   const format::Scope& body = step.bodies[0];
   const auto scanned = static_cast<std::size_t>(node.IntOr("num_scan_inputs", 1));
   const std::size_t carried = node.inputs.size() - scanned;
-  std::vector<Tensor> sequences;
+  std::vector<Tensor> sequences;  // in bytes
+  std::vector<const Tensor*> given;
   std::vector<std::size_t> axes;
   for (std::size_t i = 0; i < scanned; ++i) {
     QTX_ASSIGN_OR_RETURN(const Tensor* sequence, ValueOf(bodies, node.inputs[carried + i]));
     QTX_ASSIGN_OR_RETURN(const std::size_t axis,
                          AxisOf(node, "scan_input_axes", i, sequence->dims.size()));
-    sequences.push_back(*sequence);
+    sequences.push_back(InBytes(*sequence));
+    given.push_back(sequence);
     axes.push_back(axis);
     if (sequence->dims[axis] != sequences[0].dims[axes[0]])
       return Invalid("input '" + node.inputs[carried + i] + "'", "is of another length");
@@ -267,9 +298,9 @@ Result<std::vector<Tensor>> RunScan(const Step& step, const BodyRun& bodies) {
   for (std::int64_t at = 0; at < length; ++at) {
     for (std::size_t i = 0; i < scanned; ++i) {
       const bool backwards = ScanAttribute(node, "scan_input_directions", i) != 0;
-      QTX_ASSIGN_OR_RETURN(Tensor part,
-                           Cut(sequences[i], axes[i], backwards ? length - 1 - at : at));
-      bodies.set(body.inputs[carried + i], std::move(part));
+      Tensor part = Cut(sequences[i], axes[i], backwards ? length - 1 - at : at);
+      bodies.set(body.inputs[carried + i],
+                 FromBytes(std::move(part), given[i]->elem_type, given[i]->quantization));
     }
     QTX_RETURN_IF_ERROR(iteration.Next());
   }

@@ -2,31 +2,22 @@
 from fractions import Fraction
 
 from . import reals as R
+from .control_flow import FORMS, check_bodies, read_bodies, run_bodies
 from .ops import OPERATORS, Call, Deferred
 from .quantization import check_statistics, read_quantization
 from .types import FLOAT, TYPES, Refusal, Tensor, byte_count, elements, invalid, pack, require, unpack, unsupported
-from .values import Value, check_size, read_tensor, type_of_code
+from .values import Value, check_size, fits, read_tensor, type_of_code
 from .wire import WireError, decode, encode
 
 ATTRIBUTE_TYPES = {"f": 1, "i": 2, "s": 3, "t": 4, "g": 5, "fs": 6, "is": 7, "ss": 8, "st": 11}
 
 
-class Model:
-    def __init__(self, data, arithmetic):
-        try:
-            m = decode("MODEL", data)
-        except WireError as e:
-            raise invalid("", "the model is no ModelProto: %s" % e) from e
-        require(m.graph is not None, "", "the model has no graph")
-        self.arithmetic, self.graph = arithmetic, m.graph
-        self.read_imports(m)
-        self.read_values()
-        self.read_nodes()
-        self.run_node_checks()
+class Imports:
+    """The operator sets that a model imports, and the groups of its origins."""
 
-    def read_imports(self, m):
+    def __init__(self, m):
         """versioning.C1 to C5."""
-        self.imports = {}
+        self.groups, self.imports = {}, {}
         for o in m.opset_import:
             domain = o.domain or ""
             domain = "" if domain == "ai.onnx" else domain
@@ -36,6 +27,18 @@ class Model:
         require(self.qtx is None or self.qtx in (1, 2), "versioning.C2", "version %s of qtx" % self.qtx)
         self.opset = self.imports.get("", 0)
         require(self.opset <= 28, "versioning.C5", "opset %d" % self.opset)
+
+
+class Graph:
+    """The graph of a model, or a body: a graph that is an attribute of a node of the graph `around` (graph.S2)."""
+
+    def __init__(self, graph, imports, arithmetic, around=None, above=frozenset()):
+        """`above` are the names that are defined around the body's node."""
+        self.graph, self.imports, self.arithmetic = graph, imports, arithmetic
+        self.qtx, self.opset = imports.qtx, imports.opset
+        self.around, self.above = around, above
+        self.read_values()
+        self.read_nodes()
 
     # Values.
     def read_value(self, info):
@@ -99,10 +102,14 @@ class Model:
             if v.message is not None:
                 if name in protos and v.type.quantized:
                     require(v.shape is not None and all(isinstance(d, int) for d in v.shape), "shape.C4", name)
-                v.quant = read_quantization(v.message, v.type, v.shape, self.tensors, name in protos)
+                v.quant = read_quantization(v.message, v.type, v.shape, self.all_tensors(), name in protos)
         for name, p in protos.items():
             if name not in plain:
                 self.tensors[name] = self.quantized_initializer(name, p, self.declared[name])
+
+    def all_tensors(self):
+        """Initializers by name, of this graph and those around it."""
+        return self.tensors if self.around is None else {**self.around.all_tensors(), **self.tensors}
 
     def quantized_initializer(self, name, p, v):
         """element_types.C4, C5, S1, S2."""
@@ -122,21 +129,24 @@ class Model:
 
     # Nodes.
     def read_nodes(self):
-        defined = set(self.inputs) | set(self.tensors)
+        own = set(self.inputs) | set(self.tensors)
+        defined = own | self.above
         for name in self.inputs:
-            require(name in self.declared, "", "input %s has no type" % name)
+            require(self.around is not None or name in self.declared, "", "input %s has no type" % name)
         produced = {o for node in self.graph.node for o in node.output if o}
         self.nodes = []
         for k, node in enumerate(self.graph.node):
             where = node.name or "%s #%d" % (node.op_type, k)
             try:
                 self.nodes.append((where, self.read_node(node, defined, produced)))
+                own.update(o for o in node.output if o)
             except Refusal as e:
                 e.where = e.where or where
                 raise
         for name in self.outputs:
-            require(name in defined, "graph.C3", "output %s is not defined" % name)
-            require(name in self.declared or name in self.tensors, "", "output %s has no type" % name)
+            require(name in own, "graph.C3", "output %s is not defined" % name)
+            require(self.around is not None or name in self.declared or name in self.tensors, "",
+                    "output %s has no type" % name)
 
     def read_node(self, node, defined, produced):
         for name in node.input:
@@ -144,16 +154,22 @@ class Model:
                 raise invalid("graph.C2", "%s is %s" % (name, "defined later" if name in produced else "not defined"))
         for name in node.output:
             if name:
-                require(name not in defined, "graph.C1", "%s is defined twice" % name)
-                defined.add(name)
+                require(name not in defined, "graph.C10" if name in self.above else "graph.C1",
+                        "%s is defined twice" % name)
+        # Its bodies read what stands before it.
+        bodies = read_bodies(self, Graph, node, frozenset(defined)) if node.op_type in FORMS else None
+        defined.update(name for name in node.output if name)
         self.check_origin(node)
         domain = "" if node.domain in (None, "ai.onnx") else node.domain
+        if bodies is not None:
+            require("" in self.imports.imports, "graph.C4", "the model does not import ai.onnx")
+            return bodies, None, self.opset, list(node.input), list(node.output), None
         op = OPERATORS.get(node.op_type)
         if op is None or domain not in op.domains:
             raise unsupported("operator %s of domain '%s'" % (node.op_type, domain or "ai.onnx"))
         opset = self.opset
         if domain == "":
-            require("" in self.imports, "graph.C4", "the model does not import ai.onnx")
+            require("" in self.imports.imports, "graph.C4", "the model does not import ai.onnx")
             require(opset >= op.since, "graph.C4", "opset %d has no %s" % (opset, op.name))
             if opset < op.form:
                 raise unsupported("%s in the form of opset %d" % (op.name, opset))
@@ -201,8 +217,7 @@ class Model:
             return
         require(o.framework and o.op_type, "origin.C1", "an origin without framework or op_type")
         if o.group:
-            groups = self.__dict__.setdefault("groups", {})
-            require(groups.setdefault(o.group, encode("ORIGIN", o)) == encode("ORIGIN", o), "origin.C2",
+            require(self.imports.groups.setdefault(o.group, encode("ORIGIN", o)) == encode("ORIGIN", o), "origin.C2",
                     "group " + o.group)
 
     def call(self, node, values):
@@ -274,55 +289,83 @@ class Model:
                 require(abs(declared - wanted * alpha) * 2 ** 23 <= abs(wanted * alpha), "requantization.C3",
                         "%s instead of %s" % (float(declared), float(wanted)))
 
-    def run_node_checks(self):
-        """What can be refused before the model runs."""
-        values = dict(self.tensors)
+    def check(self, values):
+        """Refuses what can be refused before the model runs. `values` are those that are known at first, with or without
+        dims and data; afterwards all of them."""
+        values.update(self.tensors)
+        for where, node in self.nodes:
+            try:
+                for name, t in zip(node[4], self.check_node(node, values)):
+                    values[name] = t
+            except Refusal as e:
+                e.where = e.where or where
+                raise
+
+    def check_node(self, node, values):
+        if node[1] is None:
+            return check_bodies(self, node, values)
+        call = self.call(node, values)
+        try:
+            self.prepare_call(call)
+            if all(t is None or t.dims is not None for t in [*call.inputs, *call.outs]):
+                call.operator.plan(call)
+        except Deferred:
+            for t, (type_, shape, _) in zip(call.outs, call.declared):
+                t.type = type_ or t.type
+                if shape is not None and all(isinstance(d, int) for d in shape):
+                    t.dims = tuple(shape)
+        return call.outs
+
+    # Running.
+    def execute(self, values):
+        """Computes the nodes; `values` hold the inputs, and what is around a body."""
+        values.update(self.tensors)
+        for where, node in self.nodes:
+            try:
+                for name, t in zip(node[4], self.execute_node(node, values)):
+                    if name:
+                        values[name] = t
+            except Refusal as e:
+                e.where = e.where or where
+                raise
+        return [values[name] for name in self.outputs]
+
+    def execute_node(self, node, values):
+        if node[1] is None:
+            return run_bodies(self, node, values)
+        call = self.call(node, values)
+        try:
+            self.prepare_call(call)
+        except Deferred as e:
+            raise unsupported("a shape that is not known") from e
+        for t, name, data in zip(call.outs, node[4], call.operator.plan(call)()):
+            if name:
+                t.data = data
+        return call.outs
+
+
+class Model(Graph):
+    def __init__(self, data, arithmetic):
+        try:
+            m = decode("MODEL", data)
+        except WireError as e:
+            raise invalid("", "the model is no ModelProto: %s" % e) from e
+        require(m.graph is not None, "", "the model has no graph")
+        super().__init__(m.graph, Imports(m), arithmetic)
+        values = {}
         for name in self.inputs:
             v = self.declared[name]
             fixed = v.shape is not None and all(isinstance(d, int) for d in v.shape)
             if fixed:
                 check_size(v.shape)
             values[name] = Tensor(v.type, tuple(v.shape) if fixed else None, None, v.quant)
-        for where, node in self.nodes:
-            try:
-                call = self.call(node, values)
-                try:
-                    self.prepare_call(call)
-                    if all(t is None or t.dims is not None for t in [*call.inputs, *call.outs]):
-                        call.operator.plan(call)
-                except Deferred:
-                    for t, (type_, shape, _) in zip(call.outs, call.declared):
-                        t.type = type_ or t.type
-                        if shape is not None and all(isinstance(d, int) for d in shape):
-                            t.dims = tuple(shape)
-                for name, t in zip(node[4], call.outs):
-                    values[name] = t
-            except Refusal as e:
-                e.where = e.where or where
-                raise
+        self.check(values)
 
-    # Running.
     def run(self, tensors):
         require(len(tensors) == len(self.inputs), "backend_protocol.S9",
                 "%d inputs, not %d" % (len(tensors), len(self.inputs)))
-        values = dict(self.tensors)
-        for name, message in zip(self.inputs, tensors):
-            values[name] = self.read_input(self.declared[name], message)
-        for where, node in self.nodes:
-            try:
-                call = self.call(node, values)
-                try:
-                    self.prepare_call(call)
-                except Deferred as e:
-                    raise unsupported("a shape that is not known") from e
-                for t, name, data in zip(call.outs, node[4], call.operator.plan(call)()):
-                    if name:
-                        t.data = data
-                        values[name] = t
-            except Refusal as e:
-                e.where = e.where or where
-                raise
-        return [self.write_output(name, values[name]) for name in self.outputs]
+        values = {name: self.read_input(self.declared[name], m) for name, m in zip(self.inputs, tensors)}
+        return [self.write_output(name, t) for name, t in zip(self.outputs, self.execute(values))]
 
     def read_input(self, v, m):
         """backend_protocol.S12 to S14; quantization.S5."""
@@ -380,8 +423,3 @@ class Model:
                 "quant_min": q.lo if q.message.quant_min is not None else None,
                 "quant_max": q.hi if q.message.quant_max is not None else None})
         return out
-
-
-def fits(dims, shape):
-    """Whether dims are of a declared shape, whose symbols stand for any size."""
-    return len(dims) == len(shape) and all(not isinstance(s, int) or d == s for d, s in zip(dims, shape))

@@ -12,6 +12,11 @@ def check_size(dims):
         raise Refusal("TOO_LARGE", "", "more than 2^24 elements")
 
 
+def fits(dims, shape):
+    """Whether dims are of a declared shape, whose symbols stand for any size."""
+    return len(dims) == len(shape) and all(not isinstance(s, int) or d == s for d, s in zip(dims, shape))
+
+
 def type_of_code(code):
     require(code != 101, "element_types.C1", "elem_type 101")
     if code not in TYPES:
