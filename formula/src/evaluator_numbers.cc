@@ -98,9 +98,7 @@ std::optional<std::int64_t> OfIntegers(Function function, std::span<const std::i
 }
 
 bool IsArithmetic(Function function) {
-  return function == Function::kSqrt || function == Function::kExp || function == Function::kLn ||
-         function == Function::kTanh || function == Function::kSin || function == Function::kCos ||
-         function == Function::kErf;
+  return function >= Function::kSqrt && function <= Function::kErf;
 }
 
 // Those of the arguments that are integers.

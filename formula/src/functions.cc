@@ -37,6 +37,15 @@ constexpr std::array kFunctions = {
     FunctionRow{"tanh", Function::kTanh, 1, 1},
     FunctionRow{"sin", Function::kSin, 1, 1},
     FunctionRow{"cos", Function::kCos, 1, 1},
+    FunctionRow{"tan", Function::kTan, 1, 1},
+    FunctionRow{"asin", Function::kAsin, 1, 1},
+    FunctionRow{"acos", Function::kAcos, 1, 1},
+    FunctionRow{"atan", Function::kAtan, 1, 1},
+    FunctionRow{"sinh", Function::kSinh, 1, 1},
+    FunctionRow{"cosh", Function::kCosh, 1, 1},
+    FunctionRow{"asinh", Function::kAsinh, 1, 1},
+    FunctionRow{"acosh", Function::kAcosh, 1, 1},
+    FunctionRow{"atanh", Function::kAtanh, 1, 1},
     FunctionRow{"erf", Function::kErf, 1, 1},
     FunctionRow{"if", Function::kIf, 3, 3},
     FunctionRow{"choose", Function::kChoose, 2, kMany},
@@ -109,6 +118,35 @@ Number Logarithm(const Number& x, Precision& precision) {
   }
   Interval value(precision.bits);
   mpfi_log(value.get(), ToInterval(x, precision.bits).get());
+  return value;
+}
+
+// A function that increases on [-1, 1], or decreases, and is rational at `root` alone, where it is
+// 0; at -1 and 1 it has poles where `poles` says so.
+Number OnUnit(const Number& x, OnInterval function, int root, bool poles, Precision& precision) {
+  if (IsNan(x)) return x;
+  const std::optional<int> above = Compare(x, mpq_class(1), precision);
+  const std::optional<int> below = Compare(x, mpq_class(-1), precision);
+  if (precision.undecided || *above > 0 || *below < 0) return Nan{};
+  const int end = *above == 0 ? 1 : *below == 0 ? -1 : 0;
+  if (poles && end != 0) return Infinity{end};
+  const Number at = end != 0 ? Number(mpq_class(end)) : x;
+  if (const auto* rational = AsRational(at); rational != nullptr && *rational == root) {
+    return mpq_class(0);
+  }
+  Interval value(precision.bits);
+  function(value.get(), ToInterval(at, precision.bits).get());
+  return value;
+}
+
+Number InverseCosh(const Number& x, Precision& precision) {
+  if (IsNan(x)) return x;
+  const std::optional<int> order = Compare(x, mpq_class(1), precision);
+  if (precision.undecided || *order < 0) return Nan{};
+  if (*order == 0) return mpq_class(0);
+  if (std::holds_alternative<Infinity>(x)) return x;
+  Interval value(precision.bits);
+  mpfi_acosh(value.get(), ToInterval(x, precision.bits).get());
   return value;
 }
 
@@ -254,6 +292,54 @@ Number Pi(Precision& precision) {
   return pi;
 }
 
+// Its limits are no rational numbers.
+Number InverseTangent(const Number& x, Precision& precision) {
+  const auto* infinity = std::get_if<Infinity>(&x);
+  if (infinity == nullptr) return Transcendental(x, mpfi_atan, mpq_class(0), x, x, precision);
+  return Multiply(Pi(precision), mpq_class(infinity->sign, 2), precision);
+}
+
+// kSqrt to kErf.
+Result<Number> OfReal(Function function, const Number& x, Precision& precision) {
+  const Number zero = mpq_class(0), one = mpq_class(1), minus_one = mpq_class(-1);
+  switch (function) {
+    case Function::kSqrt:
+      return SquareRoot(x, precision);
+    case Function::kExp:
+      return Transcendental(x, mpfi_exp, one, zero, Infinity{1}, precision);
+    case Function::kLn:
+      return Logarithm(x, precision);
+    case Function::kTanh:
+      return Transcendental(x, mpfi_tanh, zero, minus_one, one, precision);
+    case Function::kSin:
+      return Transcendental(x, mpfi_sin, zero, Nan{}, Nan{}, precision);
+    case Function::kCos:
+      return Transcendental(x, mpfi_cos, one, Nan{}, Nan{}, precision);
+    case Function::kTan:
+      return Transcendental(x, mpfi_tan, zero, Nan{}, Nan{}, precision);
+    case Function::kAsin:
+      return OnUnit(x, mpfi_asin, 0, /*poles=*/false, precision);
+    case Function::kAcos:
+      return OnUnit(x, mpfi_acos, 1, /*poles=*/false, precision);
+    case Function::kAtan:
+      return InverseTangent(x, precision);
+    case Function::kSinh:
+      return Transcendental(x, mpfi_sinh, zero, Infinity{-1}, Infinity{1}, precision);
+    case Function::kCosh:
+      return Transcendental(x, mpfi_cosh, one, Infinity{1}, Infinity{1}, precision);
+    case Function::kAsinh:
+      return Transcendental(x, mpfi_asinh, zero, Infinity{-1}, Infinity{1}, precision);
+    case Function::kAcosh:
+      return InverseCosh(x, precision);
+    case Function::kAtanh:
+      return OnUnit(x, mpfi_atanh, 0, /*poles=*/true, precision);
+    case Function::kErf:
+      return Transcendental(x, Erf, zero, minus_one, one, precision);
+    default:
+      return Invalid("expected a function of numbers");
+  }
+}
+
 }  // namespace
 
 std::span<const FunctionRow> Functions() { return kFunctions; }
@@ -289,7 +375,6 @@ Result<Number> Apply(Function function, std::span<const Number> arguments, Preci
   const auto format = [&](std::size_t i) {
     return Number(RoundTo(kFloatFormats[i], x, precision));
   };
-  const Number zero = mpq_class(0), one = mpq_class(1), minus_one = mpq_class(-1);
   switch (function) {
     case Function::kAbs:
       if (IsNan(x)) return x;
@@ -329,22 +414,8 @@ Result<Number> Apply(Function function, std::span<const Number> arguments, Preci
       return ToWidth(function, x, arguments[1], precision);
     case Function::kExponent:
       return Exponent(x, precision);
-    case Function::kSqrt:
-      return SquareRoot(x, precision);
-    case Function::kExp:
-      return Transcendental(x, mpfi_exp, one, zero, Infinity{1}, precision);
-    case Function::kLn:
-      return Logarithm(x, precision);
-    case Function::kTanh:
-      return Transcendental(x, mpfi_tanh, zero, minus_one, one, precision);
-    case Function::kSin:
-      return Transcendental(x, mpfi_sin, zero, Nan{}, Nan{}, precision);
-    case Function::kCos:
-      return Transcendental(x, mpfi_cos, one, Nan{}, Nan{}, precision);
-    case Function::kErf:
-      return Transcendental(x, Erf, zero, minus_one, one, precision);
     default:
-      return Invalid("expected a function of numbers");
+      return OfReal(function, x, precision);
   }
 }
 

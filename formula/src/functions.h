@@ -27,12 +27,21 @@ enum class Function {
   kWrap,
   kSaturate,
   kExponent,
-  kSqrt,
+  kSqrt,  // from here to kErf, functions of one real
   kExp,
   kLn,
   kTanh,
   kSin,
   kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
   kErf,
   kPi,  // a name, not a call
   kIf,  // from here on those that are not of numbers alone

@@ -139,10 +139,39 @@ TEST(Apply, KnowsTheRationalValues) {
   EXPECT_EQ(Of(Function::kCos, {Infinity{-1}}), "nan");
   EXPECT_THAT(Of(Function::kSin, {Q(1)}), HasSubstr("0.8414709848078965"));  // A&S table 4.6
   EXPECT_THAT(Of(Function::kCos, {Q(1)}), HasSubstr("0.5403023058681397"));
+  EXPECT_EQ(Of(Function::kTan, {Q(0)}), "0");
+  EXPECT_EQ(Of(Function::kTan, {Infinity{1}}), "nan");
+  EXPECT_EQ(Of(Function::kSinh, {Q(0)}), "0");
+  EXPECT_EQ(Of(Function::kSinh, {Infinity{-1}}), "-infinity");
+  EXPECT_EQ(Of(Function::kCosh, {Q(0)}), "1");
+  EXPECT_EQ(Of(Function::kCosh, {Infinity{-1}}), "infinity");
+  EXPECT_EQ(Of(Function::kAtan, {Q(0)}), "0");
+  EXPECT_EQ(Of(Function::kAsinh, {Q(0)}), "0");
+  EXPECT_EQ(Of(Function::kAsinh, {Infinity{1}}), "infinity");
   EXPECT_EQ(Of(Function::kErf, {Q(0)}), "0");
   EXPECT_THAT(Of(Function::kErf, {Q(1)}), HasSubstr("0.8427007929497148"));  // A&S table 7.1
   EXPECT_EQ(Of(Function::kExponent, {Q(3, 16)}), "-3");
   EXPECT_EQ(Of(Function::kExponent, {Q(-8)}), "3");
+}
+
+TEST(Apply, KnowsTheEndsOfADomain) {
+  EXPECT_EQ(Of(Function::kAsin, {Q(0)}), "0");
+  EXPECT_EQ(Of(Function::kAsin, {Q(-1000001, 1000000)}), "nan");
+  EXPECT_EQ(Of(Function::kAsin, {Infinity{1}}), "nan");
+  EXPECT_EQ(Of(Function::kAcos, {Q(1)}), "0");
+  EXPECT_EQ(Of(Function::kAcos, {Q(1000001, 1000000)}), "nan");
+  EXPECT_EQ(Of(Function::kAcosh, {Q(1)}), "0");
+  EXPECT_EQ(Of(Function::kAcosh, {Q(999999, 1000000)}), "nan");
+  EXPECT_EQ(Of(Function::kAcosh, {Infinity{1}}), "infinity");
+  EXPECT_EQ(Of(Function::kAtanh, {Q(0)}), "0");
+  EXPECT_EQ(Of(Function::kAtanh, {Q(-1)}), "-infinity");
+  EXPECT_EQ(Of(Function::kAtanh, {Q(1)}), "infinity");
+  EXPECT_EQ(Of(Function::kAtanh, {Q(2)}), "nan");
+  // pi is 3.14159265358979323846...
+  EXPECT_THAT(Of(Function::kAsin, {Q(1)}), HasSubstr("1.5707963267948966"));
+  EXPECT_THAT(Of(Function::kAcos, {Q(-1)}), HasSubstr("3.1415926535897932"));
+  EXPECT_THAT(Of(Function::kAtan, {Infinity{1}}), HasSubstr("1.5707963267948966"));
+  EXPECT_THAT(Of(Function::kAtan, {Infinity{-1}}), HasSubstr("-1.5707963267948966"));
 }
 
 TEST(Apply, BringsIntegersToAWidth) {

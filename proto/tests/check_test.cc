@@ -510,7 +510,7 @@ const Broken kBroken[] = {
     {"graph.C6", "node[0] '': attribute 'axis'",
      [](Parts p) { p.model.graph.nodes[0].attributes = {Attribute::Int("axis", 0)}; }},
     {"graph.C7", "node[1] '': input[0]",
-     [](Parts p) { p.model.graph.nodes.push_back(MakeNode("Sinh", {"x"}, "s")); }},
+     [](Parts p) { p.model.graph.nodes.push_back(MakeNode("Bernoulli", {"x"}, "s")); }},
     {"graph.C7", "node[0] '': output[0]",  // of a stock model: the section would allow it
      [](Parts p) {
        p.model.opset_imports = {{"", 17}};
@@ -530,7 +530,7 @@ const Broken kBroken[] = {
      [](Parts p) {
        p.model.graph.inputs.push_back(Plain("a", kFloat, {2, 3}));
        p.model.graph.values.push_back(Plain("s", kFloat, {3, 2}));
-       p.model.graph.nodes.push_back(MakeNode("Sinh", {"a"}, "s"));
+       p.model.graph.nodes.push_back(MakeNode("Bernoulli", {"a"}, "s"));
      }},
     {"graph.C10", "node[1] '': then_branch: graph.node[0] ''",
      [](Parts p) { AddChoice(p.model, Constantly("x", kFloat), Constantly("e", kFloat)); }},

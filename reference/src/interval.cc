@@ -140,6 +140,42 @@ Interval Cos(Interval x) {
   mpfi_cos(x.value_, x.value_);
   return x;
 }
+Interval Tan(Interval x) {
+  mpfi_tan(x.value_, x.value_);
+  return x;
+}
+Interval Asin(Interval x) {
+  mpfi_asin(x.value_, x.value_);
+  return x;
+}
+Interval Acos(Interval x) {
+  mpfi_acos(x.value_, x.value_);
+  return x;
+}
+Interval Atan(Interval x) {
+  mpfi_atan(x.value_, x.value_);
+  return x;
+}
+Interval Sinh(Interval x) {
+  mpfi_sinh(x.value_, x.value_);
+  return x;
+}
+Interval Cosh(Interval x) {
+  mpfi_cosh(x.value_, x.value_);
+  return x;
+}
+Interval Asinh(Interval x) {
+  mpfi_asinh(x.value_, x.value_);
+  return x;
+}
+Interval Acosh(Interval x) {
+  mpfi_acosh(x.value_, x.value_);
+  return x;
+}
+Interval Atanh(Interval x) {
+  mpfi_atanh(x.value_, x.value_);
+  return x;
+}
 Interval Erf(Interval x) {  // increasing, and correctly rounded by MPFR on either side
   mpfr_erf(&x.value_->left, &x.value_->left, MPFR_RNDD);
   mpfr_erf(&x.value_->right, &x.value_->right, MPFR_RNDU);

@@ -51,6 +51,15 @@ class Interval {
   friend Interval Tanh(Interval x);
   friend Interval Sin(Interval x);
   friend Interval Cos(Interval x);
+  friend Interval Tan(Interval x);
+  friend Interval Asin(Interval x);  // REQUIRES: -1 <= x <= 1
+  friend Interval Acos(Interval x);  // REQUIRES: -1 <= x <= 1
+  friend Interval Atan(Interval x);
+  friend Interval Sinh(Interval x);
+  friend Interval Cosh(Interval x);
+  friend Interval Asinh(Interval x);
+  friend Interval Acosh(Interval x);  // REQUIRES: x >= 1
+  friend Interval Atanh(Interval x);  // REQUIRES: -1 < x < 1
   friend Interval Erf(Interval x);
   friend Interval Erfc(Interval x);
   friend Interval Pi(int bits);
@@ -71,6 +80,15 @@ Interval Root(Interval x, unsigned degree);
 Interval Tanh(Interval x);
 Interval Sin(Interval x);
 Interval Cos(Interval x);
+Interval Tan(Interval x);
+Interval Asin(Interval x);
+Interval Acos(Interval x);
+Interval Atan(Interval x);
+Interval Sinh(Interval x);
+Interval Cosh(Interval x);
+Interval Asinh(Interval x);
+Interval Acosh(Interval x);
+Interval Atanh(Interval x);
 Interval Erf(Interval x);
 Interval Erfc(Interval x);
 Interval Pi(int bits);

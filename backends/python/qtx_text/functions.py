@@ -288,6 +288,125 @@ def cos_interval(x, bits):
     return _turned(x, 1, bits)
 
 
+def tan_interval(x, bits):
+    while True:
+        cosine = cos_interval(x, bits)
+        if cosine[0] > 0 or cosine[1] < 0:
+            return product(sin_interval(x, bits), (1 / cosine[1], 1 / cosine[0]))
+        bits *= 2  # x is next to a pole, which no rational number is
+
+
+def of_positive(interval):
+    """An odd function of a Fraction other than 0, by its interval at x > 0."""
+    def odd(x, bits):
+        lo, hi = interval(abs(x), bits)
+        return (lo, hi) if x > 0 else (-hi, -lo)
+    return odd
+
+
+@of_positive
+def sinh_interval(x, bits):
+    if x >= 1:
+        lo, hi = exp_interval(x, bits)
+        if x > bits:
+            return lo / 2 - pow2(-bits), hi / 2
+        return (lo - 1 / lo) / 2, (hi - 1 / hi) / 2
+    w = bits + 40 - exponent(x)  # Taylor's series: the difference would cancel
+    total = term = (x.numerator << w) // x.denominator
+    square = term * term >> w
+    n = 2
+    while term:
+        term = (term * square >> w) // (n * (n + 1))
+        total += term
+        n += 2
+    error = 2 * n + 8  # each term is off by less than 3, the first one by 1
+    return Fraction(total - error, 1 << w), Fraction(total + error, 1 << w)
+
+
+def cosh_interval(x, bits):
+    lo, hi = exp_interval(abs(x), bits)
+    if abs(x) > bits:
+        return lo / 2, hi / 2 + pow2(-bits)
+    lo = max(lo, Fraction(1))  # from where on the sum increases
+    return (lo + 1 / lo) / 2, (hi + 1 / hi) / 2
+
+
+def half_pi_interval(bits):
+    lo, hi = pi_interval(bits)
+    return lo / 2, hi / 2
+
+
+def _atan(t, bits):
+    """The angle, 0 to pi / 2, of a tangent of 0 or more."""
+    if t == 0:
+        return Fraction(0), Fraction(0)
+    if t > 1:
+        lo, hi = _atan(1 / t, bits)
+        right = half_pi_interval(bits + 4)
+        return right[0] - hi, right[1] - lo
+    halvings = 8 + math.isqrt(bits) // 4
+    w = bits + 40 + halvings - exponent(t)
+    one = 1 << w
+    z = (t.numerator << w) // t.denominator
+    for _ in range(halvings):  # of the angle: half of the error before, and less than 2 units
+        z = (z << w) // (one + math.isqrt(one * one + z * z))
+    square = z * z >> w
+    total, power, n = z, z, 1
+    while power:
+        power = power * square >> w
+        n += 2
+        total += power // n if n & 2 == 0 else -(power // n)
+    error = 2 * n + 12 << halvings
+    total <<= halvings
+    return Fraction(total - error, one), Fraction(total + error, one)
+
+
+def atan_of(interval, bits):
+    return _atan(interval[0], bits)[0], _atan(interval[1], bits)[1]
+
+
+def doubled(interval):
+    return 2 * interval[0], 2 * interval[1]
+
+
+@of_positive
+def atan_interval(x, bits):
+    return _atan(x, bits)
+
+
+@of_positive
+def asin_interval(x, bits):  # the tangent of half of the angle is x / (1 + its cosine)
+    square = 1 - x * x
+    cosine = sqrt_interval(square, square, bits + 8)
+    return doubled(atan_of((x / (1 + cosine[1]), x / (1 + cosine[0])), bits))
+
+
+def acos_interval(x, bits):  # the tangent of half of the angle is its sine / (1 + its cosine)
+    if x == -1:
+        return pi_interval(bits)
+    square = (1 - x) / (1 + x)
+    return doubled(atan_of(sqrt_interval(square, square, bits + 8), bits))
+
+
+@of_positive
+def asinh_interval(x, bits):  # ln(x + sqrt(x^2 + 1))
+    bits += max(0, -exponent(x))
+    root = sqrt_interval(x * x + 1, x * x + 1, bits + 8)
+    return ln_interval(x + root[0], x + root[1], bits)
+
+
+def acosh_interval(x, bits):  # ln(x + sqrt(x^2 - 1))
+    bits += max(0, -exponent(x - 1))
+    root = sqrt_interval(x * x - 1, x * x - 1, bits + 8)
+    return ln_interval(x + root[0], x + root[1], bits)
+
+
+@of_positive
+def atanh_interval(x, bits):  # ln((1 + x) / (1 - x)) / 2
+    lo, hi = _ln((1 + x) / (1 - x), bits + max(0, -exponent(x)))
+    return lo / 2, hi / 2
+
+
 def swish_interval(x, alpha, bits):
     z = alpha * x
     e = exp_interval(-abs(z), bits)  # x / (1 + e), or x e / (1 + e) where z is negative
@@ -307,8 +426,26 @@ FUNCTIONS = {
     "mish": (Fraction(0), Fraction(0), INF, mish_interval),
     "sin": (Fraction(0), NAN, NAN, sin_interval),
     "cos": (Fraction(1), NAN, NAN, cos_interval),
+    "tan": (Fraction(0), NAN, NAN, tan_interval),
+    "sinh": (Fraction(0), -INF, INF, sinh_interval),
+    "cosh": (Fraction(1), INF, INF, cosh_interval),
+    "asin": (Fraction(0), NAN, NAN, asin_interval),
+    "acos": (None, NAN, NAN, acos_interval),
+    "atan": (Fraction(0), Approximate(lambda bits: tuple(-e for e in reversed(half_pi_interval(bits)))),
+             Approximate(half_pi_interval), atan_interval),
+    "asinh": (Fraction(0), -INF, INF, asinh_interval),
+    "acosh": (None, NAN, INF, acosh_interval),
+    "atanh": (Fraction(0), NAN, NAN, atanh_interval),
     "sqrt": (Fraction(0), NAN, INF, None),
     "log": (-INF, NAN, INF, None),
+}
+
+# Where they are defined, and what they are at the ends that have a rational value or a pole.
+DOMAINS = {
+    "asin": (-1, 1, {}),
+    "acos": (-1, 1, {1: Fraction(0)}),
+    "acosh": (1, INF, {1: Fraction(0)}),
+    "atanh": (-1, 1, {-1: -INF, 1: INF}),
 }
 
 
@@ -329,6 +466,10 @@ def function(name, x):
         if x < 0:
             return NAN
         return Fraction(0) if x == 1 else Approximate(lambda bits: _ln(x, bits))
+    if name in DOMAINS:
+        least, greatest, ends = DOMAINS[name]
+        if x in ends or not least <= x <= greatest:
+            return ends.get(x, NAN)
     return Approximate(lambda bits: interval(x, bits))
 
 

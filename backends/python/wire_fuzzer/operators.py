@@ -12,7 +12,8 @@ FAMILY = {}
 for _family, _names in {
         "binary": "Add Sub Mul Div PRelu Pow", "several": "Max Min Sum Mean", "clip": "Clip", "cast": "Cast",
         "unary": "Relu LeakyRelu Sigmoid Tanh HardSwish HardSigmoid Abs Neg Sqrt Exp Gelu Erf Log Softplus Mish "
-                 "Reciprocal Elu Floor Ceil Round Sign Sin Cos Softsign Selu Celu ThresholdedRelu Swish Shrink",
+                 "Reciprocal Elu Floor Ceil Round Sign Sin Cos Softsign Selu Celu ThresholdedRelu Swish Shrink "
+                 "Tan Sinh Cosh Asin Acos Atan Asinh Acosh Atanh",
         "mod": "Mod", "cum_sum": "CumSum", "one_hot": "OneHot", "lp_norm": "LpNormalization",
         "compare": "Equal Greater Less GreaterOrEqual LessOrEqual", "logical": "And Or Xor Not",
         "bits": "BitShift BitwiseAnd BitwiseOr BitwiseXor BitwiseNot", "question": "IsInf IsNaN", "cast_like": "CastLike",

@@ -258,6 +258,15 @@ void AddElementwise(std::vector<OpSchema>& rows) {
   rows.push_back(Unary("Sign", "sign.C1", "sign.C2", kPlainTypes));
   rows.push_back(Unary("Sin", "sin.C1", "sin.C2", kDouble));
   rows.push_back(Unary("Cos", "cos.C1", "cos.C2", kDouble));
+  rows.push_back(Unary("Tan", "tan.C1", "tan.C2", kDouble));
+  rows.push_back(Unary("Sinh", "sinh.C1", "sinh.C2", kDouble));
+  rows.push_back(Unary("Cosh", "cosh.C1", "cosh.C2", kDouble));
+  rows.push_back(Unary("Asin", "asin.C1", "asin.C2", kDouble));
+  rows.push_back(Unary("Acos", "acos.C1", "acos.C2", kDouble));
+  rows.push_back(Unary("Atan", "atan.C1", "atan.C2", kDouble));
+  rows.push_back(Unary("Asinh", "asinh.C1", "asinh.C2", kDouble));
+  rows.push_back(Unary("Acosh", "acosh.C1", "acosh.C2", kDouble));
+  rows.push_back(Unary("Atanh", "atanh.C1", "atanh.C2", kDouble));
   rows.push_back(Unary("Softsign", "softsign.C1", "softsign.C2", kDouble));
   rows.push_back(SeluRow());
   rows.push_back(

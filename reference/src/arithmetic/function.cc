@@ -41,15 +41,23 @@ FunctionPutter::FunctionPutter(const Arithmetic& arithmetic, const RealFunction&
 void FunctionPutter::PutExact(std::int64_t element, std::int64_t source) {
   const Dyadic x = input_->exact(source);
   if (x.kind != Dyadic::Kind::kFinite) {
-    const double limit = f_->approximate(ToReal(x).special).value;
+    const double infinity = ToReal(x).special;
+    const double limit = f_->approximate(infinity).value;
     if (!std::isfinite(limit)) return output_->PutReal(element, {false, limit, {}});
-    return output_->PutReal(element, {true, 0, Rational(limit)});
+    if (!f_->limit) return output_->PutReal(element, {true, 0, Rational(limit)});
+    return output_->PutEnclosed(
+        element, [this, infinity](int bits) { return f_->limit(infinity < 0 ? -1 : 1, bits); });
   }
-  const Approximation close = f_->approximate(NearDouble(x));
-  if (!std::isfinite(close.value)) {  // outside the domain, or a pole: a rounded x is there as well
-    return output_->PutReal(element, {false, close.value, {}});
+  const bool is_double = ExactDouble(x).has_value();
+  if (is_double || !f_->special) {
+    const Approximation close = f_->approximate(NearDouble(x));
+    if (!std::isfinite(close.value)) {  // outside the domain, or a pole
+      return output_->PutReal(element, {false, close.value, {}});
+    }
+    if (is_double && output_->PutIfCertain(element, close)) return;
+  } else if (const auto special = f_->special(ToRational(x))) {
+    return output_->PutReal(element, {false, *special, {}});
   }
-  if (ExactDouble(x) && output_->PutIfCertain(element, close)) return;
   output_->CountFallback();
   const Rational exact = ToRational(x);
   if (f_->rational) {

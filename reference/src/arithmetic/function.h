@@ -23,6 +23,11 @@ struct RealFunction {
   /// f(x) in binary64 with a proven bound, infinite where there is none; f's limit, or what IEEE
   /// 754 gives, at an infinity; NaN outside the domain, and not finite at no other real but a pole.
   std::function<Approximation(double x)> approximate;
+  /// What f is at a real that need not be a binary64: NaN outside the domain, an infinity at a
+  /// pole, else nullopt; empty where `approximate` says it of the nearest binary64 as well.
+  std::function<std::optional<double>(const Rational& x)> special;
+  /// f's limit at the infinity of that sign where it is finite and no binary64; else empty.
+  std::function<Interval(int sign, int bits)> limit;
   /// f one binary32 operation at a time (float32.S3); empty where f is one operation (float32.S8).
   std::function<float(float x)> binary32;
 };

@@ -1,5 +1,7 @@
 #include "ops/unary.h"
 
+#include <limits>
+
 #include "ops/common.h"
 
 namespace qtx::reference {
@@ -11,6 +13,11 @@ Result<format::Tensor> RunUnary(const Call& call, const RealFunction& f) {
   const std::int64_t count = format::ElementCount(x.tensor());
   for (std::int64_t i = 0; i < count; ++i) putter.Put(i, i);
   return output.Take();
+}
+
+std::optional<double> NanBeyondOne(const Rational& x) {
+  if (::abs(x) <= 1) return std::nullopt;
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace qtx::reference

@@ -1,6 +1,7 @@
-// Functions of one real that are no rational numbers: celu.S1, cos.S1, elu.S1, erf.S1, exp.S1,
-// gelu.S1, gelu.S2, log.S1, mish.S1, selu.S1, sin.S1, softplus.S1, sqrt.S1, swish.S1, tanh.S1, and
-// what they are at the ends of their domains.
+// Functions of one real that are no rational numbers: acos.S1, acosh.S1, asin.S1, asinh.S1,
+// atan.S1, atanh.S1, celu.S1, cos.S1, cosh.S1, elu.S1, erf.S1, exp.S1, gelu.S1, gelu.S2, log.S1,
+// mish.S1, selu.S1, sin.S1, sinh.S1, softplus.S1, sqrt.S1, swish.S1, tan.S1, tanh.S1, and what they
+// are at the ends of their domains.
 #include "unary_textbook.h"
 
 namespace qtx::reference::testing::transcendental_test {
@@ -75,6 +76,19 @@ MpfrFunction MpfrElu(float alpha) {
 
 void MpfrSin(mpfr_ptr x) { mpfr_sin(x, x, MPFR_RNDN); }
 void MpfrCos(mpfr_ptr x) { mpfr_cos(x, x, MPFR_RNDN); }
+void MpfrTan(mpfr_ptr x) { mpfr_tan(x, x, MPFR_RNDN); }
+void MpfrSinh(mpfr_ptr x) { mpfr_sinh(x, x, MPFR_RNDN); }
+void MpfrCosh(mpfr_ptr x) { mpfr_cosh(x, x, MPFR_RNDN); }
+void MpfrAtan(mpfr_ptr x) { mpfr_atan(x, x, MPFR_RNDN); }
+void MpfrAsinh(mpfr_ptr x) { mpfr_asinh(x, x, MPFR_RNDN); }
+
+// Outside the domain NaN, which a quantized type stores as real zero.
+MpfrFunction InDomain(int (*f)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t)) {
+  return [f](mpfr_ptr x) {
+    f(x, x, MPFR_RNDN);
+    if (mpfr_nan_p(x) != 0) mpfr_set_zero(x, 1);
+  };
+}
 
 MpfrFunction MpfrSelu(float alpha, float gamma) {
   return [alpha, gamma](mpfr_ptr x) {
@@ -156,6 +170,20 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"Gelu", {}, MpfrGelu, {.low = -16, .high = 16, .y_scale = 0x1p-4F}, -6, -1},
         Row{"Gelu", kTanhForm, MpfrGeluTanh, {.low = -16, .high = 16, .y_scale = 0x1p-4F}, -6, -1},
         Row{"Sin", {}, MpfrSin, {}, -1.5, 1.5}, Row{"Cos", {}, MpfrCos, {}, 0.1, 3},
+        Row{"Tan", {}, MpfrTan, {.y_scale = 0x1p-5F}, -1.5, 1.5},
+        Row{"Sinh", {}, MpfrSinh, {.low = -92, .high = 92, .y_scale = 0x1p-4F}, -3, 3},
+        Row{"Cosh", {}, MpfrCosh, {.low = -92, .high = 92, .y_scale = 0x1p-4F}, 0.1, 3},
+        Row{"Asin", {}, InDomain(mpfr_asin), {0x1p-7F, -1, 1, 0x1p-6F}, -0.9, 0.9},
+        Row{"Acos", {}, InDomain(mpfr_acos), {0x1p-7F, -1, 1, 0x1p-5F}, -0.9, 0.9},
+        Row{"Atan", {}, MpfrAtan, {.low = -0x1p30F, .high = 0x1p30F, .y_scale = 0x1p-6F}, -3, 3},
+        Row{"Asinh", {}, MpfrAsinh, {.low = -0x1p99F, .high = 0x1p99F, .y_scale = 0x1p-5F}, -9, 9},
+        Row{"Acosh",
+            {},
+            InDomain(mpfr_acosh),
+            {.low = 1, .high = 0x1p99F, .y_scale = 0x1p-5F},
+            1.1,
+            9},
+        Row{"Atanh", {}, InDomain(mpfr_atanh), {0x1p-7F, -1, 1, 0x1p-5F}, -0.9, 0.9},
         Row{"Selu", {}, MpfrSelu(0x1.ac5afap0F, 0x1.0cfabep0F), {.y_scale = 0x1p-4F}, -3, -0.01},
         Row{"Selu",
             {Attribute::Float("alpha", -0.3F), Attribute::Float("gamma", 1.7F)},
@@ -198,7 +226,9 @@ TEST(TranscendentalLimits, AreTakenAtTheInfinities) {
        {Limit{"Tanh", -1, 1}, Limit{"Erf", -1, 1}, Limit{"Exp", 0, kInfinity},
         Limit{"Softplus", 0, kInfinity}, Limit{"Mish", 0, kInfinity}, Limit{"Gelu", 0, kInfinity},
         Limit{"Elu", -1, kInfinity}, Limit{"Selu", -1.7580993F, kInfinity},
-        Limit{"Celu", -1, kInfinity}, Limit{"Swish", 0, kInfinity}}) {
+        Limit{"Celu", -1, kInfinity}, Limit{"Swish", 0, kInfinity},
+        Limit{"Sinh", -kInfinity, kInfinity}, Limit{"Cosh", kInfinity, kInfinity},
+        Limit{"Asinh", -kInfinity, kInfinity}, Limit{"Atan", -0x1.921fb6p0F, 0x1.921fb6p0F}}) {
     for (const char* arithmetic : {"exact", "float32"}) {
       const std::vector<float> y = Floats({op, {}, {&x}, FloatType(), arithmetic});
       EXPECT_EQ(y[0], low) << op;
@@ -223,15 +253,46 @@ TEST(TranscendentalLimits, AreNotANumberOutsideTheDomain) {
   }
 }
 
+// 9110917 * 1977232205 = 2^54 + 1 and 11599063 * 1553090841 = 2^54 - 1, which binary64 takes for
+// 2^54.
+TEST(TranscendentalLimits, AreOfTheRealBesideOne) {
+  const Tensor above =
+      Stored(ElementType::kInt32Q, {2}, {1977232205, -1977232205}, Q({0x1.160b0ap-31F}));
+  const Tensor below =
+      Stored(ElementType::kInt32Q, {2}, {1553090841, -1553090841}, Q({0x1.61f9aep-31F}));
+  for (const char* op : {"Asin", "Acos", "Atanh"}) {
+    for (const float y : Floats({op, {}, {&above}, FloatType()})) EXPECT_TRUE(std::isnan(y)) << op;
+    for (const float y : Floats({op, {}, {&below}, FloatType()})) EXPECT_FALSE(std::isnan(y)) << op;
+  }
+  EXPECT_TRUE(std::isnan(Floats({"Acosh", {}, {&below}, FloatType()})[0]));
+  // ln(2^55 - 1) / 2 = 19.0615...; sqrt(2 / 2^54) = 2^-26.5.
+  EXPECT_THAT(Floats({"Atanh", {}, {&below}, FloatType()}),
+              ElementsAre(0x1.30fc1ap4F, -0x1.30fc1ap4F));
+  EXPECT_EQ(Floats({"Acos", {}, {&below}, FloatType()})[0], 0x1.6a09e6p-27F);
+  EXPECT_EQ(Floats({"Acosh", {}, {&above}, FloatType()})[0], 0x1.6a09e6p-27F);
+  // -1 itself, of a product of 54 bits.
+  const Tensor end = Stored(ElementType::kInt32Q, {1}, {-0x80000000L}, Q({0x1p-31F}));
+  EXPECT_EQ(Floats({"Atanh", {}, {&end}, FloatType()})[0], -kInfinity);
+  EXPECT_EQ(Floats({"Acos", {}, {&end}, FloatType()})[0], 0x1.921fb6p1F);
+}
+
+// pi / 2 over the scale is 2143243715.5 and 8e-9 more; of the binary64 next to it, 8e-8 less.
+TEST(Atan, HasLimitsThatAreNoBinary64) {
+  const Tensor x = Float({2}, {kInfinity, -kInfinity});
+  EXPECT_THAT(Integers({"Atan", {}, {&x}, Type(ElementType::kInt32Q, Q({0x1.92eb5cp-31F}))}),
+              ElementsAre(2143243716, -2143243716));
+}
+
 // sin(10^22) is -0.8522008497671888017727... (K. C. Ng, "Argument reduction for huge arguments:
-// good to the last bit", 1992), and its cosine the root of what is left.
+// good to the last bit", 1992), its cosine the root of what is left, its tangent their quotient.
 TEST(Sin, IsThatOfTheWholeArgument) {
   Tensor x = *format::MakeTensor(ElementType::kDouble, {2});
   x.As<double>()[0] = 1e22;
   x.As<double>()[1] = std::numeric_limits<double>::infinity();
   const OutputType y{ElementType::kDouble, std::nullopt};
   for (const auto& [op, value] :
-       {std::pair("Sin", -0.8522008497671888), std::pair("Cos", 0.52321478539513894)}) {
+       {std::pair("Sin", -0.8522008497671888), std::pair("Cos", 0.52321478539513894),
+        std::pair("Tan", -1.6287782256068988)}) {
     OpRun run{op, {}, {&x}, y};
     const Tensor result = *run.Run();
     EXPECT_EQ(result.As<double>()[0], value);
@@ -313,6 +374,19 @@ TEST(Exp, OverflowsOnlyInTheOutput) {
               ElementsAre(kInfinity, TextbookFloat(MpfrExp, 88.7F), kInfinity, 0));
   EXPECT_THAT(Integers({"Exp", {}, {&x}, Type(ElementType::kUint8Q, Q({0x1p127F}))}),
               ElementsAre(2, 2, 255, 0));
+}
+
+// exp(89) is beyond binary32, half of it is not.
+TEST(Sinh, OverflowsWhereHalfOfThePowerDoes) {
+  const Tensor x = Float({4}, {89, -89, 90, -0x1p127F});
+  for (const char* arithmetic : {"exact", "float32"}) {
+    EXPECT_THAT(Floats({"Sinh", {}, {&x}, FloatType(), arithmetic}),
+                ElementsAre(TextbookFloat(MpfrSinh, 89), TextbookFloat(MpfrSinh, -89), kInfinity,
+                            -kInfinity));
+    EXPECT_THAT(Floats({"Cosh", {}, {&x}, FloatType(), arithmetic}),
+                ElementsAre(TextbookFloat(MpfrCosh, 89), TextbookFloat(MpfrCosh, 89), kInfinity,
+                            kInfinity));
+  }
 }
 
 // Half precision is rounded once, by the same bound.

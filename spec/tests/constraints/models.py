@@ -61,7 +61,9 @@ unary('sign', 'Sign', plain=True)
 for s, t, ops in [('floor', 'Floor', None), ('ceil', 'Ceil', None), ('round', 'Round', None), ('erf', 'Erf', None), ('exp', 'Exp', None), ('hard_swish', 'HardSwish', None), ('log', 'Log', None),
                   ('mish', 'Mish', 18), ('reciprocal', 'Reciprocal', None), ('sigmoid', 'Sigmoid', None),
                   ('softplus', 'Softplus', None), ('sqrt', 'Sqrt', None), ('tanh', 'Tanh', None),
-                  ('sin', 'Sin', None), ('cos', 'Cos', None), ('softsign', 'Softsign', None)]:
+                  ('sin', 'Sin', None), ('cos', 'Cos', None), ('tan', 'Tan', None), ('sinh', 'Sinh', None), ('cosh', 'Cosh', None),
+                  ('asin', 'Asin', None), ('acos', 'Acos', None), ('atan', 'Atan', None), ('asinh', 'Asinh', None),
+                  ('acosh', 'Acosh', None), ('atanh', 'Atanh', None), ('softsign', 'Softsign', None)]:
     unary(s, t, ops)
 alpha(unary('elu', 'Elu'), 3)
 alpha(unary('leaky_relu', 'LeakyRelu'), 3)

@@ -71,9 +71,9 @@ TEST_F(NewText, OverlaysRunAsTheyAreWritten) {
 
 // The operator is not there yet, and that is what the checks say: the text itself is well formed.
 TEST_F(NewText, OperatorsFailOnlyForWhatIsToBeWritten) {
-  const auto created = NewOperator("Sinh", spec(), suite());
+  const auto created = NewOperator("Bernoulli", spec(), suite());
   ASSERT_TRUE(created.has_value()) << created.error().message;
-  const auto document = ReadDocument(spec() + "/ops/sinh.md");
+  const auto document = ReadDocument(spec() + "/ops/bernoulli.md");
   ASSERT_TRUE(document.has_value());
   EXPECT_EQ(document->clauses.size(), 3U);
   const auto examples = ExamplesOf(*document);
@@ -82,9 +82,9 @@ TEST_F(NewText, OperatorsFailOnlyForWhatIsToBeWritten) {
   ASSERT_TRUE(formulas.has_value()) << formulas.error().where << formulas.error().message;
   const auto run = RunFormula(formulas->front(), *TextAround(*document));
   ASSERT_FALSE(run.has_value());
-  EXPECT_THAT(run.error().where, HasSubstr("sinh.md:"));
+  EXPECT_THAT(run.error().where, HasSubstr("bernoulli.md:"));
   EXPECT_EQ(run.error().clause, "graph.C7");  // it has no row in the catalogue yet
-  EXPECT_THAT(NewOperator("Sinh", spec(), suite()).error().message, HasSubstr("already"));
+  EXPECT_THAT(NewOperator("Bernoulli", spec(), suite()).error().message, HasSubstr("already"));
 }
 
 // From ONNX's documentation of CumSum-14: x and axis (INT32 or INT64), exclusive and reverse 0.

@@ -421,7 +421,8 @@ unary("ThresholdedRelu", "thresholded_relu", once(thresholded_relu), attributes=
 unary("Swish", "swish", once(swish), attributes="alpha:f", check=finite("C3", "alpha"), since=24)
 unary("Shrink", "shrink", once(shrink), attributes="lambd:f bias:f", check=finite("C3", "lambd", "bias"), since=9)
 for _name, _since in (("Sigmoid", 1), ("Tanh", 1), ("Exp", 1), ("Erf", 9), ("Sqrt", 1), ("Log", 1), ("Softplus", 1),
-                      ("Mish", 18), ("Sin", 7), ("Cos", 7)):
+                      ("Mish", 18), ("Sin", 7), ("Cos", 7), ("Tan", 7), ("Sinh", 9), ("Cosh", 9), ("Asin", 7),
+                      ("Acos", 7), ("Atan", 7), ("Asinh", 9), ("Acosh", 9), ("Atanh", 9)):
     unary(_name, _name.lower(), function(_name.lower()),
           since=_since)  # sigmoid.S1, tanh.S1, exp.S1, erf.S1, sqrt.S1, ...
 

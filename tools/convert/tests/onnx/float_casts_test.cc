@@ -23,19 +23,19 @@ void ExpectSound(const format::Model& model) {
     ADD_FAILURE() << finding.rule << " " << finding.where << ": " << finding.message;
 }
 
-// Sinh and GridSample have no section, Relu has. The real of x is made once.
+// Bernoulli and GridSample have no section, Relu has. The real of x is made once.
 TEST(AddFloatCasts, SurroundsOperatorsWithoutASection) {
   OnnxMaker maker = Extended(17);
   maker.model.graph.inputs = {OnnxMaker::Quantized("x", ElementType::kInt8Q, {1, 1, 2, 2})};
   maker.model.graph.outputs = {OnnxMaker::Quantized("y", ElementType::kInt8Q, {1, 1, 2, 2}),
                                OnnxMaker::Quantized("z", ElementType::kInt8Q, {1, 1, 2, 2}),
                                OnnxMaker::Value("g", ElementType::kFloat, {1, 1, 1, 2})};
-  maker.Node("Sinh", {"x"}, {"y"});
+  maker.Node("Bernoulli", {"x"}, {"y"});
   maker.Node("Relu", {"x"}, {"z"});
   maker.Node("GridSample", {"x", "z"}, {"g"});
   AddFloatCasts(maker.model);
   EXPECT_THAT(OpTypes(maker.model),
-              ElementsAre("Cast", "Sinh", "Cast", "Relu", "Cast", "GridSample"));
+              ElementsAre("Cast", "Bernoulli", "Cast", "Relu", "Cast", "GridSample"));
   ASSERT_EQ(maker.model.graph.nodes.size(), 6U);
   EXPECT_THAT(maker.model.graph.nodes[5].inputs, ElementsAre("x/float", "z/float"));
   ExpectSound(maker.model);
