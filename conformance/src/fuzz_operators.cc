@@ -162,6 +162,15 @@ void Resize(Maker& m) {
   }
 }
 
+// Two spatial axes, which every opset has.
+void GridSample(Maker& m) {
+  const Dims x = {m.Between(1, 2), m.Between(1, 3), m.Size(5), m.Size(5)};
+  m.New(x, 1, false);
+  m.New({x[0], m.Between(1, 4), m.Between(1, 4), 2}, {}, m.Chance(50));
+  if (m.Chance(50)) m.String("padding_mode", m.Chance(50) ? "border" : "reflection");
+  if (m.Chance(50)) m.String("mode", "nearest");
+}
+
 // Both forms: [batch, heads, length, size], and [batch, length, heads * size].
 void Attention(Maker& m) {
   const std::int64_t batch = m.Between(1, 2), groups = m.Between(1, 3), heads = m.Between(1, 2);
@@ -240,6 +249,7 @@ constexpr RecipeEntry kRecipes[] = {{"Attention", Attention},
                                     {"DequantizeLinear", Linear},
                                     {"GRU", Gru},
                                     {"Gemm", Gemm},
+                                    {"GridSample", GridSample},
                                     {"LSTM", Lstm},
                                     {"MatMul", MatMul},
                                     {"MatMulInteger", MatMul},

@@ -109,8 +109,8 @@ OnnxShapes OnnxScalarShape(const Application&) { return std::vector<std::optiona
 
 void AddOnnxElementwise(std::vector<OpSchema>& rows) {
   for (const std::string_view op_type :
-       {"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cosh", "CumProd", "GroupNormalization",
-        "LRN", "RegexFullMatch", "Scatter", "Sinh", "Tan", "MeanVarianceNormalization"}) {
+       {"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cosh", "CumProd", "RegexFullMatch",
+        "Scatter", "Sinh", "Tan", "MeanVarianceNormalization"}) {
     rows.push_back({.op_type = op_type, .shape = ShapeOfFirst});
   }
   rows.push_back({.op_type = "StringConcat", .shape = OnnxBroadcastShape});

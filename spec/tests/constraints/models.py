@@ -259,6 +259,18 @@ o.C(3, 'p is 0', 'x:q[3] -> y:q[3]', A={'p': 0}, G={'p': 1})
 o.C(3, 'p is 3', 'x:q[3] -> y:q[3]', A={'p': 3}, G={'p': 2})
 same_shape(o, 4)
 
+o = Op('lrn', 'LRN')
+A = {'size': 3}
+o.C(1, 'plain integers are not computed with here, though both types are one', 'x:i32[1,3] -> y:i32[1,3]', 'x:d[1,3] -> y:d[1,3]', A=A)
+o.C(1, 'x is DOUBLE and y FLOAT: all or none are DOUBLE', 'x:d[1,3] -> y:f[1,3]', 'x:f[1,3] -> y:f[1,3]', A=A)
+o.C(2, 'x has no channels', 'x:q[3] -> y:q[3]', 'x:q[1,3] -> y:q[1,3]', A=A)
+o.C(3, 'size is 0', 'x:q[1,3] -> y:q[1,3]', A={'size': 0}, G={'size': 1})
+o.C(3, 'size is -1', 'x:q[1,3] -> y:q[1,3]', A={'size': -1}, G={'size': 7})
+for name in ('alpha', 'beta', 'bias'):
+    o.C(4, name + ' is NaN', 'x:q[1,3] -> y:q[1,3]', A=dict(A, **{name: 'nan'}), G=dict(A, **{name: 0.5}))
+o.C(4, 'beta is minus infinity', 'x:q[1,3] -> y:q[1,3]', A=dict(A, beta='-inf'), G=dict(A, beta=-0.5))
+o.C(5, 'y is declared with channels last', 'x:q[1,2,3] -> y:q[1,3,2]', 'x:q[1,2,3] -> y:q[1,2,3]', A=A)
+
 comparison('equal', 'Equal')
 for s, t, ops in [('greater', 'Greater', None), ('less', 'Less', None), ('greater_or_equal', 'GreaterOrEqual', None),
                   ('less_or_equal', 'LessOrEqual', None)]:
@@ -395,6 +407,26 @@ o.C(5, 'a diagonal of 2 and 3', 'a:q[2,3] -> y:q', A={'equation': 'ii'}, G={'equ
 o.C(5, 'the axes of ellipses are 2 and 3', 'a:q[2,3] b:q[3,2] -> y:q', A={'equation': '...i,...j->ij'}, G={'equation': '...i,j...->ij'})
 o.C(6, 'y is declared with the order of x', 'a:q[2,3] -> y:q[2,3]', 'a:q[2,3] -> y:q[3,2]', A={'equation': 'ij->ji'})
 o.C(6, 'the axis of the ellipsis is last', 'a:q[2,3] -> y:q[2,3]', 'a:q[2,3] -> y:q[3,2]', A={'equation': 'i...'})
+
+o = Op('grid_sample', 'GridSample', 20)
+A = {'mode': 'nearest'}
+o.C(1, 'x is a plain integer, y the quantized type over it', 'x:i8[1,1,2] grid:f[1,3,1] -> y:q[1,1,3]', 'x:i8[1,1,2] grid:f[1,3,1] -> y:i8[1,1,3]', A=A)
+o.C(1, 'x is BOOL in mode linear', 'x:b[1,1,2] grid:f[1,3,1] -> y:b[1,1,3]', A={'mode': 'linear'}, G=A)
+o.C(1, 'x is a FLOAT8 without scale, in mode linear by default', 'x:f8[1,1,2] grid:f[1,3,1] -> y:f8[1,1,3]', A=None, G=A)
+o.C(2, 'grid is a plain integer', 'x:f[1,1,2] grid:i8[1,3,1] -> y:f[1,1,3]', 'x:f[1,1,2] grid:q[1,3,1] -> y:f[1,1,3]')
+o.C(2, 'grid is BOOL', 'x:f[1,1,2] grid:b[1,3,1] -> y:f[1,1,3]', 'x:f[1,1,2] grid:h[1,3,1] -> y:f[1,1,3]')
+o.C(3, 'x has no spatial axis', 'x:f[1,2] grid:f[1,0] -> y:f', 'x:f[1,2,1] grid:f[1,0,1] -> y:f')
+o.C(3, 'three spatial axes before opset 20', 'x:f[1,1,1,1,2] grid:f[1,1,1,1,3] -> y:f', opset=16, gopset=20)
+o.C(3, 'one spatial axis before opset 20', 'x:f[1,1,2] grid:f[1,1,1] -> y:f', opset=19, gopset=20)
+o.C(3, 'grid has another rank than x', 'x:f[1,1,2,2] grid:f[1,3,2] -> y:f', 'x:f[1,1,2,2] grid:f[1,3,1,2] -> y:f')
+o.C(3, 'grid has another batch than x', 'x:f[2,1,2] grid:f[1,3,1] -> y:f', 'x:f[2,1,2] grid:f[2,3,1] -> y:f')
+o.C(3, 'grid has a coordinate for the channel, too', 'x:f[1,1,2] grid:f[1,3,2] -> y:f', 'x:f[1,1,2] grid:f[1,3,1] -> y:f')
+o.C(4, 'mode is bilinear from opset 20 on', 'x:f[1,1,2,2] grid:f[1,3,1,2] -> y:f', A={'mode': 'bilinear'}, G={'mode': 'linear'})
+o.C(4, 'mode is linear before opset 20', 'x:f[1,1,2,2] grid:f[1,3,1,2] -> y:f', A={'mode': 'linear'}, G={'mode': 'bilinear'}, opset=16)
+o.C(4, 'padding_mode is in the singular', 'x:f[1,1,2] grid:f[1,3,1] -> y:f', A={'padding_mode': 'zero'}, G={'padding_mode': 'zeros'})
+o.C(4, 'align_corners is 2', 'x:f[1,1,2] grid:f[1,3,1] -> y:f', A={'align_corners': 2}, G={'align_corners': 1})
+o.C(5, 'the last axis of x is empty', 'x:f[1,1,2,0] grid:f[1,3,1,2] -> y:f', 'x:f[1,0,2,1] grid:f[1,3,1,2] -> y:f')
+o.C(6, 'y is declared with the spatial sizes of x', 'x:f[1,1,2] grid:f[1,3,1] -> y:f[1,1,2]', 'x:f[1,1,2] grid:f[1,3,1] -> y:f[1,1,3]')
 
 o = moves('gather_elements', 'GatherElements', 'data:{t}[3] indices:i64[2]=2,0', 'y:{u}[2]')
 o.C(2, 'axis is the rank', 'data:q[2,3] indices:i64[1,1]=0 -> y:q', A={'axis': 2}, G={'axis': 1})
@@ -791,6 +823,21 @@ o.C(3, 'one bias for all channels', 'x:q[1,2,3] gain:f[2] bias:f[1] -> y:q[1,2,3
 o.C(3, 'gain is laid out to broadcast over the spatial axis', 'x:q[1,2,3] gain:f[2,1] bias:f[2] -> y:q[1,2,3]', 'x:q[1,2,3] gain:f[2] bias:f[2] -> y:q[1,2,3]')
 epsilon(o, 4, None, 'x:q[1,2,3] %s -> y:q[1,2,3]' % c)
 o.C(5, 'y is declared with channels last', 'x:q[1,2,3] %s -> y:q[1,3,2]' % c, 'x:q[1,2,3] %s -> y:q[1,2,3]' % c)
+
+o = Op('group_normalization', 'GroupNormalization', 21)
+c = 'gain:f[4] bias:f[4]'
+A = {'num_groups': 2}
+o.C(1, 'all are DOUBLE, which this operator does not take', 'x:d[1,4,3] gain:d[4] bias:d[4] -> y:d[1,4,3]', 'x:f[1,4,3] %s -> y:f[1,4,3]' % c, A=A)
+o.C(1, 'the output is BOOL, which is no real operand', 'x:h[1,4,3] %s -> y:b[1,4,3]' % c, 'x:h[1,4,3] %s -> y:f[1,4,3]' % c, A=A)
+o.C(2, 'x has no channels', 'x:q[4] %s -> y:q[4]' % c, 'x:q[1,4] %s -> y:q[1,4]' % c, A=A)
+o.C(3, 'num_groups is 0', 'x:q[1,4,3] %s -> y:q[1,4,3]' % c, A={'num_groups': 0}, G={'num_groups': 1})
+o.C(3, 'num_groups divides all elements of an image, not the channels', 'x:q[1,4,3] %s -> y:q[1,4,3]' % c, A={'num_groups': 3}, G={'num_groups': 4})
+o.C(3, 'num_groups is -2', 'x:q[1,4,3] %s -> y:q[1,4,3]' % c, A={'num_groups': -2}, G={'num_groups': 2})
+o.C(4, 'a gain and a bias for each group', 'x:q[1,4,3] gain:f[2] bias:f[2] -> y:q[1,4,3]', 'x:q[1,4,3] %s -> y:q[1,4,3]' % c, A=A)
+o.C(4, 'bias is laid out to broadcast over the spatial axis', 'x:q[1,4,3] gain:f[4] bias:f[4,1] -> y:q[1,4,3]', 'x:q[1,4,3] %s -> y:q[1,4,3]' % c, A=A)
+o.C(5, 'epsilon is an infinity', 'x:q[1,4,3] %s -> y:q[1,4,3]' % c, A=dict(A, epsilon='inf'), G=dict(A, epsilon=0.0625))
+o.C(5, 'epsilon is negative', 'x:q[1,4,3] %s -> y:q[1,4,3]' % c, A=dict(A, epsilon=-0.0625), G=dict(A, epsilon=0.0))
+o.C(6, 'y is declared with channels last', 'x:q[1,4,3] %s -> y:q[1,3,4]' % c, 'x:q[1,4,3] %s -> y:q[1,4,3]' % c, A=A)
 
 for s, t, opset in [('layer_normalization', 'LayerNormalization', 17), ('rms_normalization', 'RMSNormalization', 23)]:
     o = Op(s, t, opset)
