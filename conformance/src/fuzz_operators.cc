@@ -171,6 +171,15 @@ void GridSample(Maker& m) {
   if (m.Chance(50)) m.String("mode", "nearest");
 }
 
+// Boxes of classes, and how many to select.
+void NonMaxSuppression(Maker& m) {
+  const std::int64_t images = m.Between(1, 2), boxes = m.Between(1, 9);
+  m.New({images, boxes, 4}, {}, m.Chance(30));
+  m.New({images, m.Between(1, 3), boxes}, {}, m.Chance(30));
+  m.Int64s({m.Between(0, 9)});
+  if (m.Chance(50)) m.Scales({1}, 0.5F);
+}
+
 // Both forms: [batch, heads, length, size], and [batch, length, heads * size].
 void Attention(Maker& m) {
   const std::int64_t batch = m.Between(1, 2), groups = m.Between(1, 3), heads = m.Between(1, 2);
@@ -253,6 +262,7 @@ constexpr RecipeEntry kRecipes[] = {{"Attention", Attention},
                                     {"LSTM", Lstm},
                                     {"MatMul", MatMul},
                                     {"MatMulInteger", MatMul},
+                                    {"NonMaxSuppression", NonMaxSuppression},
                                     {"QLinearConcat", QLinearConcat},
                                     {"QLinearConv", QLinearConv},
                                     {"QLinearMatMul", QLinearMatMul},

@@ -234,10 +234,6 @@ OnnxShapes OnnxAffineGridShape(const Application& a) {
   return OnnxNetworkShape(std::move(sizes));
 }
 
-OnnxShapes OnnxNonMaxSuppressionShape(const Application&) {
-  return OnnxNetworkShape(Dims{kUnknownSize, 3});
-}
-
 OnnxShapes OnnxImageDecoderShape(const Application& a) {
   QTX_RETURN_IF_ERROR(RankIs(0, 1)(a));
   return OnnxNetworkShape(DimsOfRank(3));
@@ -297,7 +293,6 @@ void AddOnnxNetworks(std::vector<OpSchema>& rows) {
                   .shape = OnnxRoiAlignShape});
   rows.push_back({.op_type = "MaxRoiPool", .shape = OnnxMaxRoiPoolShape});
   rows.push_back({.op_type = "AffineGrid", .shape = OnnxAffineGridShape});
-  rows.push_back({.op_type = "NonMaxSuppression", .shape = OnnxNonMaxSuppressionShape});
   rows.push_back({.op_type = "ImageDecoder", .shape = OnnxImageDecoderShape});
   const AttributeRule reduction{"reduction", AttributeType::kString, "mean"};
   rows.push_back({.op_type = "NegativeLogLikelihoodLoss",
