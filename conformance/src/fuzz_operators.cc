@@ -162,6 +162,24 @@ void Resize(Maker& m) {
   }
 }
 
+// Two spatial axes, which every opset has.
+void GridSample(Maker& m) {
+  const Dims x = {m.Between(1, 2), m.Between(1, 3), m.Size(5), m.Size(5)};
+  m.New(x, 1, false);
+  m.New({x[0], m.Between(1, 4), m.Between(1, 4), 2}, {}, m.Chance(50));
+  if (m.Chance(50)) m.String("padding_mode", m.Chance(50) ? "border" : "reflection");
+  if (m.Chance(50)) m.String("mode", "nearest");
+}
+
+// Boxes of classes, and how many to select.
+void NonMaxSuppression(Maker& m) {
+  const std::int64_t images = m.Between(1, 2), boxes = m.Between(1, 9);
+  m.New({images, boxes, 4}, {}, m.Chance(30));
+  m.New({images, m.Between(1, 3), boxes}, {}, m.Chance(30));
+  m.Int64s({m.Between(0, 9)});
+  if (m.Chance(50)) m.Scales({1}, 0.5F);
+}
+
 // Both forms: [batch, heads, length, size], and [batch, length, heads * size].
 void Attention(Maker& m) {
   const std::int64_t batch = m.Between(1, 2), groups = m.Between(1, 3), heads = m.Between(1, 2);
@@ -240,9 +258,11 @@ constexpr RecipeEntry kRecipes[] = {{"Attention", Attention},
                                     {"DequantizeLinear", Linear},
                                     {"GRU", Gru},
                                     {"Gemm", Gemm},
+                                    {"GridSample", GridSample},
                                     {"LSTM", Lstm},
                                     {"MatMul", MatMul},
                                     {"MatMulInteger", MatMul},
+                                    {"NonMaxSuppression", NonMaxSuppression},
                                     {"QLinearConcat", QLinearConcat},
                                     {"QLinearConv", QLinearConv},
                                     {"QLinearMatMul", QLinearMatMul},

@@ -194,6 +194,7 @@ constexpr std::array kRows = {
     Row{"GlobalAveragePool", Averages},
     Row{"Greater", Compares},
     Row{"GreaterOrEqual", Compares},
+    Row{"GridSample", IsNearest},
     Row{"IsInf", Compares},
     Row{"IsNaN", Compares},
     Row{"LSTM", IsLstm},

@@ -204,8 +204,8 @@ class Graph:
                            "fs": a.floats,
                            "is": a.ints, "ss": a.strings, "g": a.g, "st": None}[kind]
         for name in op.required:
-            clause = {"axis": "concat.C2", "blocksize": op.stem + ".C3", "to": "cast.C2", "direction": "graph.C6",
-                      "equation": "einsum.C2"}[name]
+            clause = {"axis": "concat.C2", "blocksize": op.stem + ".C3", "to": "cast.C2",
+                      "equation": "einsum.C2"}.get(name, "graph.C6")
             require(name in attrs, clause, "no " + name)
         origin = (node.origin.framework or "", node.origin.op_type or "") if node.origin else ("", "")
         return op, attrs, opset, inputs, outputs, origin

@@ -79,6 +79,18 @@ class Elements:
         self.attr("p", self.r.randint(1, 2))
         return self.out(x)
 
+    def make_lrn(self):
+        r, x = self.r, self.shape(2)
+        self.value(self.real(x), x)
+        if self.kind == "plain" and self.one != 11:
+            self.kind = "eight"
+        self.attr("size", r.choice([1, 2, 3, 3, 4, 5, 9]))
+        for name, choices in {"alpha": [1e-4, 0.7, 1.0, 3.0, 0.0, -0.5], "beta": [0.75, 0.5, 1.0, 2.0, 0.25, -1.0, 0.3, 0.0],
+                              "bias": [1.0, 2.0, 0.5, 0.0, -1.0]}.items():
+            if r.random() < 0.7:
+                self.attr(name, self.f32(r.choice(choices)))
+        return self.out(x)
+
     def make_several(self):
         y = self.shape(1)
         for _ in range(self.r.randint(1, 4)):
@@ -167,7 +179,7 @@ class Elements:
 
     def make_norm(self):
         r = self.r
-        self.opset = max(self.opset, {"LayerNormalization": 17, "RMSNormalization": 23}.get(self.op, 0))
+        self.opset = max(self.opset, {"LayerNormalization": 17, "RMSNormalization": 23, "GroupNormalization": 21}.get(self.op, 0))
         if self.op == "BatchNormalization":
             x = [r.randint(1, 2), r.randint(1, 3), *self.shape(0, 2)]
             self.value(self.real(x), x)
@@ -177,8 +189,11 @@ class Elements:
                 if k == 3 and t.code == 1:
                     codes = [struct.unpack("<I", struct.pack("<f", r.uniform(0, 4)))[0] for _ in range(x[1])]
                 self.value(t, [x[1]], r.random() < 0.7, codes)
-        elif self.op == "InstanceNormalization":
-            x = [r.randint(1, 2), r.randint(1, 3), *self.shape(1, 2)]
+        elif self.op in ("InstanceNormalization", "GroupNormalization"):
+            groups = r.randint(1, 3)
+            x = [r.randint(1, 2), groups * r.randint(1, 2), *self.shape(0 if self.op == "GroupNormalization" else 1, 2)]
+            if self.op == "GroupNormalization":
+                self.attr("num_groups", groups)
             self.value(self.real(x), x)
             for _ in range(2):
                 self.value(self.real([x[1]]), [x[1]], r.random() < 0.7)

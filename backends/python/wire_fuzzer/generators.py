@@ -97,6 +97,44 @@ class Generators:
         zero = (t.q or {}).get("offset", [0])[0] & (1 << BITS[t.code]) - 1
         return [zero if self.r.random() < 0.5 else c for c in self.bits_of(t, count(x))]
 
+    def make_compress(self):
+        r, x = self.r, self.shape(1)
+        t = self.real(x)
+        self.value(t, x)
+        a = r.randint(-len(x), len(x) - 1) if r.random() < 0.7 else None
+        if a is not None:
+            self.attr("axis", a)
+        size = count(x) if a is None else x[a]
+        kept = [r.randint(0, 1) for _ in range(size if r.random() < 0.7 else r.randint(0, size))]
+        self.value(Type(9), [len(kept)], r.random() < 0.5, kept)
+        y = [sum(kept)] if a is None else [sum(kept) if k == a % len(x) else d for k, d in enumerate(x)]
+        return self.like(t, x, y)
+
+    def make_boxes(self):
+        r, code = self.r, lambda v: struct.unpack("<I", struct.pack("<f", v))[0]
+        self.opset = max(self.opset, 11)
+        images, classes, boxes = r.randint(0, 2), r.randint(1, 2), r.randint(0, 7)
+        centred = r.random() < 0.5
+        self.attr("center_point_box", int(centred))
+        for k, d in enumerate(([images, boxes, 4], [images, classes, boxes])):
+            t = Type(1) if self.kind in ("plain", "float") else self.real(d)
+            t = Type(1) if t.code in (10, 16) else t  # ONNX has FLOAT alone
+            numbers = None
+            if t.code == 1 and r.random() < 0.9:  # boxes that overlap, with sides and scores that are equal
+                numbers = [code(r.choice([r.randint(0, 6), r.randint(0, 6) / 2, r.uniform(0, 5)])) for _ in range(count(d))]
+            self.value(t, d, False, numbers)
+        given = [r.random() < 0.9, r.random() < 0.7, r.random() < 0.4]
+        if given[0]:
+            self.value(Type(7), r.choice([[], [1]]), r.random() < 0.7, [r.choice([0, 1, 2, 5, 9, -1]) & (1 << 64) - 1])
+        elif any(given):
+            self.none()
+        for k, choices in ((1, [0.0, 0.2, 1 / 3, 0.5, 0.25, 0.75]), (2, [0.0, 1.0, 2.5])):
+            if given[k]:
+                self.value(Type(1), r.choice([[], [1]]), r.random() < 0.7, [code(r.choice(choices))])
+            elif any(given[k + 1:]):
+                self.none()
+        return [(Type(7), [None, 3])]
+
     def make_trilu(self):
         r, x = self.r, self.shape(2)
         t = self.real(x)

@@ -194,6 +194,29 @@ class Moves:
         self.attr("nearest_mode", r.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]))
         return self.like(t, x, y)
 
+    def make_grid_sample(self):
+        r = self.r
+        self.opset = r.choice([16, 20, 22])
+        axes = 2 if self.opset < 20 else r.choice([1, 2, 2, 3])
+        x = [r.randint(1, 2), r.randint(1, 2), *[r.randint(1, 4) for _ in range(axes)]]
+        y = [r.randint(1, 3) for _ in range(axes)]
+        t = self.real(x)
+        self.value(t, x)
+        self.attr("mode", r.choice(["nearest", "bilinear" if self.opset < 20 else "linear"]))
+        self.attr("padding_mode", r.choice(["zeros", "border", "reflection"]))
+        self.attr("align_corners", r.randint(0, 1))
+        g = [x[0], *y, axes]
+        if r.random() < 0.7:  # points in x and about it, ties and ends among them
+            points = [r.choice([r.uniform(-1.5, 1.5), r.randint(-12, 12) / 4, r.uniform(-9, 9), -1.0, 1.0]) for _ in range(count(g))]
+            self.value(Type(1), g, r.random() < 0.3, [struct.unpack("<I", struct.pack("<f", v))[0] for v in points])
+        elif r.random() < 0.5:
+            kind, self.kind = self.kind, "eight" if self.kind == "plain" else self.kind
+            self.value(self.real(g), g)
+            self.kind = kind
+        else:
+            self.value(Type(1), g)
+        return self.like(t, x, x[:2] + y)
+
     def make_top_k(self):
         x = self.shape(1, zero=0)
         a = self.r.randrange(len(x))

@@ -377,6 +377,97 @@ OpSchema NonZeroRow() {
           .type = Int64Type};
 }
 
+// Compress ----------------------------------------------------------------------------------------
+
+// compress.C2. Without an axis all elements are one.
+Result<void> CompressAxis(const Application& a) {
+  QTX_RETURN_IF_ERROR(RankAtLeast(0, 1)(a));
+  return a.Find("axis") == nullptr ? Result<void>() : AxisInRange("axis", 0)(a);
+}
+
+// compress.C3.
+Result<void> CompressCondition(const Application& a) {
+  QTX_RETURN_IF_ERROR(IsList(1, {ElementType::kBool})(a));
+  const Dims* x = DimsOf(a.Input(0));
+  if (x == nullptr) return {};
+  const bool is_list = a.Find("axis") == nullptr;
+  const std::int64_t size = is_list ? CountOf(*x) : (*x)[AxisOf(a.Int("axis"), x->size())];
+  const std::int64_t length = LengthOf(a.Input(1));
+  if (!Known(length) || !Known(size) || length <= size) return {};
+  return BadInput(a, 1, std::to_string(length) + " values", "at most " + std::to_string(size));
+}
+
+// compress.S1.
+Result<IndexedShapes> CompressShape(const Application& a) {
+  std::int64_t kept = kUnknownSize;
+  if (const Tensor* condition = a.Input(1).constant) {
+    const std::vector<std::int64_t> values = UnpackIntegers(*condition);
+    kept = std::ssize(values) - std::ranges::count(values, 0);
+  }
+  if (a.Find("axis") == nullptr) return IndexedShapes{Dims{kept}};
+  const Dims* x = DimsOf(a.Input(0));
+  if (x == nullptr) return IndexedShapes{std::nullopt};
+  Dims dims = *x;
+  dims[AxisOf(a.Int("axis"), dims.size())] = kept;
+  return IndexedShapes{std::move(dims)};
+}
+
+OpSchema CompressRow() {
+  return {.op_type = "Compress",
+          .inputs = {{"x"}, {"condition"}},
+          .outputs = {{"y"}},
+          .attributes = {{"axis", AttributeType::kInt}},
+          .checks = {{"compress.C1", OutputsFollowInput()},
+                     {"compress.C2", CompressAxis},
+                     {"compress.C3", CompressCondition}},
+          .shape = CompressShape,
+          .shape_clause = "compress.C4",
+          .copies_elements = true};
+}
+
+// NonMaxSuppression -------------------------------------------------------------------------------
+
+// non_max_suppression.C1.
+Result<void> SuppressionTypes(const Application& a) {
+  for (const std::size_t i : Indices{0, 1, 3, 4}) QTX_RETURN_IF_ERROR(InputTypes(i, kRealTypes)(a));
+  return InputTypes(2, kIndexInt64)(a);
+}
+
+// non_max_suppression.C2.
+Result<void> BoxesFitScores(const Application& a) {
+  QTX_RETURN_IF_ERROR(Both({RankIs(0, 3), RankIs(1, 3)})(a));
+  const Dims* boxes = DimsOf(a.Input(0));
+  const Dims* scores = DimsOf(a.Input(1));
+  if (boxes != nullptr && Differ(boxes->back(), 4)) {
+    return BadInput(a, 0, "shape " + ShapeText(*boxes), "4 coordinates");
+  }
+  if (boxes == nullptr || scores == nullptr) return {};
+  const Dims expected = {(*boxes)[0], (*scores)[1], (*boxes)[1]};
+  if (!Differ(*scores, expected)) return {};
+  return BadInput(a, 1, "shape " + ShapeText(*scores), ShapeText(expected));
+}
+
+OpSchema NonMaxSuppressionRow() {
+  return {.op_type = "NonMaxSuppression",
+          .inputs = {{"boxes"},
+                     {"scores"},
+                     {"max_output", true},
+                     {"iou_threshold", true},
+                     {"score_threshold", true}},
+          .outputs = {{"y"}},
+          .attributes = {{"center_point_box", AttributeType::kInt, std::int64_t{0}}},
+          .checks = {{"non_max_suppression.C1", SuppressionTypes},
+                     {"non_max_suppression.C2", BoxesFitScores},
+                     {"non_max_suppression.C3", Both({IsScalar(2), IsScalar(3), IsScalar(4)})},
+                     {"non_max_suppression.C4", IntWithin("center_point_box", 0, 1)},
+                     {"non_max_suppression.C5", OutputTypes(0, kIndexInt64)}},
+          .shape = [](const Application&) -> Result<IndexedShapes> {
+            return IndexedShapes{Dims{kUnknownSize, 3}};
+          },
+          .shape_clause = "non_max_suppression.C6",
+          .type = Int64Type};
+}
+
 }  // namespace
 
 void AddIndexing(std::vector<OpSchema>& rows) {
@@ -399,6 +490,8 @@ void AddIndexing(std::vector<OpSchema>& rows) {
   rows.push_back(ScatterNdRow());
   rows.push_back(OneHotRow());
   rows.push_back(NonZeroRow());
+  rows.push_back(CompressRow());
+  rows.push_back(NonMaxSuppressionRow());
 }
 
 }  // namespace qtx::format::catalogue

@@ -98,6 +98,32 @@ OpSchema InstanceNormalizationRow() {
           .shape_clause = "instance_normalization.C5"};
 }
 
+// group_normalization.C3.
+Result<void> GroupsDivideChannels(const Application& a) {
+  const std::int64_t groups = a.Int("num_groups");
+  const Dims* x = DimsOf(a.Input(0));
+  if (groups < 1) return BadAttribute("num_groups", std::to_string(groups), "at least 1");
+  if (x == nullptr || !Known((*x)[1]) || (*x)[1] % groups == 0) return {};
+  return BadAttribute("num_groups", std::to_string(groups),
+                      "a divisor of " + std::to_string((*x)[1]) + " channels");
+}
+
+OpSchema GroupNormalizationRow() {
+  return {.op_type = "GroupNormalization",
+          .inputs = {{"x"}, {"gain"}, {"bias"}},
+          .outputs = {{"y"}},
+          .attributes = {kNormEpsilon,
+                         {.name = "num_groups", .type = AttributeType::kInt, .required = true},
+                         {"stash_type", AttributeType::kInt, std::int64_t{1}}},
+          .checks = {{"group_normalization.C1", RealOrOne({0, 1, 2}, {0}, {})},
+                     {"group_normalization.C2", RankAtLeast(0, 2)},
+                     {"group_normalization.C3", GroupsDivideChannels},
+                     {"group_normalization.C4", NormPerChannel(2)},
+                     {"group_normalization.C5", IsFiniteNotNegative("epsilon")}},
+          .shape = ShapeOfFirst,
+          .shape_clause = "group_normalization.C6"};
+}
+
 // Groups from an axis on --------------------------------------------------------------------------
 
 // layer_normalization.S4: the statistics have one element for each group.
@@ -160,6 +186,22 @@ OpSchema LpNormalizationRow() {
           .shape_clause = "lp_normalization.C4"};
 }
 
+OpSchema LrnRow() {
+  return {.op_type = "LRN",
+          .inputs = {{"x"}},
+          .outputs = {{"y"}},
+          .attributes = {{"alpha", AttributeType::kFloat, 1e-4F},
+                         {"beta", AttributeType::kFloat, 0.75F},
+                         {"bias", AttributeType::kFloat, 1.0F},
+                         {.name = "size", .type = AttributeType::kInt, .required = true}},
+          .checks = {{"lrn.C1", RealOrOne({0}, {0}, {ElementType::kDouble})},
+                     {"lrn.C2", RankAtLeast(0, 2)},
+                     {"lrn.C3", IntWithin("size", 1, INT64_MAX)},
+                     {"lrn.C4", Both({IsFinite("alpha"), IsFinite("beta"), IsFinite("bias")})}},
+          .shape = ShapeOfFirst,
+          .shape_clause = "lrn.C5"};
+}
+
 // Softmax -----------------------------------------------------------------------------------------
 
 OpSchema SoftmaxRow(std::string_view op_type, std::string_view types, std::string_view axis,
@@ -179,8 +221,10 @@ OpSchema SoftmaxRow(std::string_view op_type, std::string_view types, std::strin
 
 void AddNormalizations(std::vector<OpSchema>& rows) {
   rows.push_back(LpNormalizationRow());
+  rows.push_back(LrnRow());
   rows.push_back(BatchNormalizationRow());
   rows.push_back(InstanceNormalizationRow());
+  rows.push_back(GroupNormalizationRow());
   rows.push_back(LayerNormalizationRow());
   rows.push_back(RMSNormalizationRow());
   rows.push_back(

@@ -108,8 +108,8 @@ OnnxShapes OnnxScalarShape(const Application&) { return std::vector<std::optiona
 }  // namespace
 
 void AddOnnxElementwise(std::vector<OpSchema>& rows) {
-  for (const std::string_view op_type : {"CumProd", "GroupNormalization", "LRN", "RegexFullMatch",
-                                         "Scatter", "MeanVarianceNormalization"}) {
+  for (const std::string_view op_type :
+       {"CumProd", "RegexFullMatch", "Scatter", "MeanVarianceNormalization"}) {
     rows.push_back({.op_type = op_type, .shape = ShapeOfFirst});
   }
   rows.push_back({.op_type = "StringConcat", .shape = OnnxBroadcastShape});

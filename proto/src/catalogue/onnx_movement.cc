@@ -26,12 +26,6 @@ OnnxShapes OnnxSelectedShape(const Application& a) {
   return OnnxOne(std::move(dims));
 }
 
-OnnxShapes OnnxCompressShape(const Application& a) {
-  QTX_RETURN_IF_ERROR(RankAtLeast(0, 1)(a));
-  QTX_RETURN_IF_ERROR(RankIs(1, 1)(a));
-  return OnnxSelectedShape(a);
-}
-
 OnnxShapes OnnxUniqueShape(const Application& a) {
   QTX_ASSIGN_OR_RETURN(auto shapes, OnnxSelectedShape(a));
   shapes.resize(4, Dims{kUnknownSize});
@@ -159,7 +153,6 @@ OnnxShapes OnnxCol2ImShape(const Application& a) {
 }  // namespace
 
 void AddOnnxMovement(std::vector<OpSchema>& rows) {
-  rows.push_back({.op_type = "Compress", .shape = OnnxCompressShape});
   rows.push_back({.op_type = "Unique", .shape = OnnxUniqueShape});
   rows.push_back({.op_type = "TensorScatter",
                   .attributes = {{"axis", AttributeType::kInt, -2}},

@@ -221,22 +221,6 @@ OnnxShapes OnnxMaxRoiPoolShape(const Application& a) {
   return OnnxNetworkShape(std::move(dims));
 }
 
-OnnxShapes OnnxGridSampleShape(const Application& a) {
-  const Dims* x = DimsOf(a.Input(0));
-  const Dims* grid = DimsOf(a.Input(1));
-  if (x == nullptr || grid == nullptr) return OnnxNetworkShape(std::nullopt);
-  QTX_RETURN_IF_ERROR(RankAtLeast(0, 3)(a));
-  QTX_RETURN_IF_ERROR(RankIs(1, x->size())(a));
-  const auto axes = static_cast<std::int64_t>(x->size()) - 2;
-  if (Differ(grid->back(), axes) || Differ(grid->front(), x->front())) {
-    return BadInput(a, 1, "shape " + ShapeText(*grid),
-                    "first " + std::to_string(x->front()) + ", last " + std::to_string(axes));
-  }
-  Dims dims = {EitherOf(x->front(), grid->front()), (*x)[1]};
-  dims.insert(dims.end(), grid->begin() + 1, grid->end() - 1);
-  return OnnxNetworkShape(std::move(dims));
-}
-
 OnnxShapes OnnxAffineGridShape(const Application& a) {
   QTX_RETURN_IF_ERROR(RankIs(1, 1)(a));
   const std::int64_t length = LengthOf(a.Input(1));
@@ -248,10 +232,6 @@ OnnxShapes OnnxAffineGridShape(const Application& a) {
   sizes.erase(sizes.begin() + 1);
   sizes.push_back(length - 2);
   return OnnxNetworkShape(std::move(sizes));
-}
-
-OnnxShapes OnnxNonMaxSuppressionShape(const Application&) {
-  return OnnxNetworkShape(Dims{kUnknownSize, 3});
 }
 
 OnnxShapes OnnxImageDecoderShape(const Application& a) {
@@ -312,9 +292,7 @@ void AddOnnxNetworks(std::vector<OpSchema>& rows) {
                                  {"output_width", AttributeType::kInt, 1}},
                   .shape = OnnxRoiAlignShape});
   rows.push_back({.op_type = "MaxRoiPool", .shape = OnnxMaxRoiPoolShape});
-  rows.push_back({.op_type = "GridSample", .shape = OnnxGridSampleShape});
   rows.push_back({.op_type = "AffineGrid", .shape = OnnxAffineGridShape});
-  rows.push_back({.op_type = "NonMaxSuppression", .shape = OnnxNonMaxSuppressionShape});
   rows.push_back({.op_type = "ImageDecoder", .shape = OnnxImageDecoderShape});
   const AttributeRule reduction{"reduction", AttributeType::kString, "mean"};
   rows.push_back({.op_type = "NegativeLogLikelihoodLoss",

@@ -1,4 +1,4 @@
-// Operators that resize spatial axes: Resize, DepthToSpace, SpaceToDepth.
+// Operators that resize or sample spatial axes: Resize, GridSample, DepthToSpace, SpaceToDepth.
 // Source: spec/ops/, the sections that the rows name.
 #include <algorithm>
 #include <cmath>
@@ -340,6 +340,83 @@ WindowShapes SpaceToDepthShape(const Application& a) {
 
 // Rows --------------------------------------------------------------------------------------------
 
+// GridSample --------------------------------------------------------------------------------------
+
+// grid_sample.C1.
+Result<void> SampledTypes(const Application& a) {
+  QTX_RETURN_IF_ERROR(OutputsFollowInput()(a));
+  return a.String("mode") == "nearest" ? Result<void>()
+                                       : InputTypes(0, kRealTypes | kPlainTypes)(a);
+}
+
+// grid_sample.C3.
+Result<void> GridFits(const Application& a) {
+  QTX_RETURN_IF_ERROR(a.opset < 20 ? RankIs(0, 4)(a) : RankAtLeast(0, 3)(a));
+  const Dims* x = DimsOf(a.Input(0));
+  const Dims* grid = DimsOf(a.Input(1));
+  if (grid == nullptr) return {};
+  if (x == nullptr) return RankAtLeast(1, 3)(a);
+  QTX_RETURN_IF_ERROR(RankIs(1, x->size())(a));
+  const std::int64_t axes = std::ssize(*x) - 2;
+  if (!Differ(grid->back(), axes) && !Differ(grid->front(), x->front())) return {};
+  return BadInput(a, 1, "shape " + ShapeText(*grid),
+                  "first " + ShapeText({x->front()}) + ", last " + ShapeText({axes}));
+}
+
+// grid_sample.C4.
+Result<void> SampleModes(const Application& a) {
+  const bool old = a.opset < 20;
+  QTX_RETURN_IF_ERROR(
+      StringOneOf("mode", old ? std::vector<std::string_view>{"bilinear", "nearest", "bicubic"}
+                              : std::vector<std::string_view>{"linear", "nearest", "cubic"})(a));
+  QTX_RETURN_IF_ERROR(StringOneOf("padding_mode", {"zeros", "border", "reflection"})(a));
+  return IntWithin("align_corners", 0, 1)(a);
+}
+
+// grid_sample.C5.
+Result<void> HasSpatialElements(const Application& a) {
+  const Dims* x = DimsOf(a.Input(0));
+  if (x == nullptr || std::find(x->begin() + 2, x->end(), 0) == x->end()) return {};
+  return BadInput(a, 0, "shape " + ShapeText(*x), "no empty spatial axis");
+}
+
+// grid_sample.C7.
+Result<void> SampleDefined(const Application& a) {
+  const std::string mode = a.String("mode");
+  if (mode.ends_with("cubic")) return UndefinedAttribute("mode", mode);
+  if (a.Input(1).type != ElementType::kDouble) return {};
+  return Error{ErrorCode::kUnsupported, InputPlace(a, 1),
+               "found DOUBLE, which this version of the text does not define"};
+}
+
+// grid_sample.S1.
+Result<std::vector<std::optional<Dims>>> GridSampleShape(const Application& a) {
+  const Dims* x = DimsOf(a.Input(0));
+  const Dims* grid = DimsOf(a.Input(1));
+  if (x == nullptr || grid == nullptr) return std::vector<std::optional<Dims>>{std::nullopt};
+  Dims dims = {EitherOf(x->front(), grid->front()), (*x)[1]};
+  dims.insert(dims.end(), grid->begin() + 1, grid->end() - 1);
+  return std::vector<std::optional<Dims>>{std::move(dims)};
+}
+
+OpSchema GridSampleRow() {
+  return {.op_type = "GridSample",
+          .inputs = {{"x"}, {"grid"}},
+          .outputs = {{"y"}},
+          .attributes = {{"align_corners", AttributeType::kInt, std::int64_t{0}},
+                         {"mode", AttributeType::kString, "bilinear", false, 0, 19},
+                         {"mode", AttributeType::kString, "linear", false, 20},
+                         {"padding_mode", AttributeType::kString, "zeros"}},
+          .checks = {{"grid_sample.C1", SampledTypes},
+                     {"grid_sample.C2", InputTypes(1, kRealTypes | TypeSet{ElementType::kDouble})},
+                     {"grid_sample.C3", GridFits},
+                     {"grid_sample.C4", SampleModes},
+                     {"grid_sample.C5", HasSpatialElements},
+                     {"grid_sample.C7", SampleDefined}},
+          .shape = GridSampleShape,
+          .shape_clause = "grid_sample.C6"};
+}
+
 }  // namespace
 
 void AddResizing(std::vector<OpSchema>& rows) {
@@ -366,6 +443,7 @@ void AddResizing(std::vector<OpSchema>& rows) {
                   {"resize.C8", ResizeDefined}},
        .shape = ResizeShape,
        .shape_clause = "resize.C7"});
+  rows.push_back(GridSampleRow());
   const AttributeRule blocksize{"blocksize", AttributeType::kInt};
   rows.push_back({.op_type = "DepthToSpace",
                   .inputs = {{"data"}},

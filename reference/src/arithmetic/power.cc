@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "arithmetic/root.h"
+
 namespace qtx::reference {
 namespace {
 
@@ -98,8 +100,27 @@ std::optional<Rational> RationalPower(const Dyadic& x, const Dyadic& y) {
   return root ? IntegerPower(*root, y.mantissa) : std::nullopt;
 }
 
-Enclosure PowerEnclosure(const Dyadic& magnitude, const Dyadic& y, bool negative) {
-  return [base = ToRational(magnitude), exponent = ToRational(y), negative](int bits) {
+// x^y for a positive x, where it is rational and of bounded size.
+std::optional<Rational> RationalPower(Rational x, const Dyadic& y) {
+  for (int roots = -y.exponent; roots > 0 && x != 1; --roots) {
+    auto root = RationalRoot(x, 2);
+    if (!root) return std::nullopt;
+    x = *std::move(root);
+  }
+  if (x == 1) return x;
+  const std::int64_t n = IsInteger(y) ? Clamped(y) : y.mantissa;
+  const std::int64_t magnitude = std::abs(n);
+  const auto bits = static_cast<std::int64_t>(
+      std::max(mpz_sizeinbase(x.get_num_mpz_t(), 2), mpz_sizeinbase(x.get_den_mpz_t(), 2)));
+  if (magnitude > kExactBits || magnitude * bits > kExactReach) return std::nullopt;
+  Rational power;
+  mpz_pow_ui(power.get_num_mpz_t(), x.get_num_mpz_t(), static_cast<unsigned long>(magnitude));
+  mpz_pow_ui(power.get_den_mpz_t(), x.get_den_mpz_t(), static_cast<unsigned long>(magnitude));
+  return n < 0 ? Rational(1 / power) : power;
+}
+
+Enclosure PowerEnclosure(Rational magnitude, const Dyadic& y, bool negative) {
+  return [base = std::move(magnitude), exponent = ToRational(y), negative](int bits) {
     Interval power = Exp(Log(Interval(base, bits)) * Interval(exponent, bits));
     return negative ? Interval(0, bits) - power : power;
   };
@@ -107,6 +128,20 @@ Enclosure PowerEnclosure(const Dyadic& magnitude, const Dyadic& y, bool negative
 
 bool IsPlainInteger(const format::Tensor& tensor) {
   return !tensor.quantization && format::IsIntegerStorage(tensor.elem_type);
+}
+
+// libm's pow is within 1 ulp, 2 units (glibc manual, "Known Maximum Errors"); 4 are taken, and an
+// absolute bound where it is subnormal. Without bound where it is not finite, and of a base of 0.
+Approximation ApproximatePower(double x, double y) {
+  const double power = std::pow(x, y);
+  if (x == 0 || !std::isfinite(power)) return {0, std::numeric_limits<double>::infinity()};
+  return {power, std::abs(power) * 0x1p-51 + 0x1p-1000};
+}
+
+float FloatOf(const Power& power) {
+  if (!power.exact) return NearestFloat(power.enclose);
+  return power.exact->finite ? NearestFloat(power.exact->value)
+                             : static_cast<float>(power.exact->special);
 }
 
 }  // namespace
@@ -129,7 +164,34 @@ Power PowerOf(const Dyadic& base, const Dyadic& exponent) {
   if (auto power = RationalPower(magnitude, y)) {
     return {Real{true, 0, negative ? Rational(-*power) : *std::move(power)}, {}};
   }
-  return {std::nullopt, PowerEnclosure(magnitude, y, negative)};
+  return {std::nullopt, PowerEnclosure(ToRational(magnitude), y, negative)};
+}
+
+Power PowerOf(const Rational& x, const Dyadic& exponent) {
+  const Dyadic y = Normal(exponent);
+  if (y.mantissa == 0) return {Real{true, 0, 1}, {}};
+  if (x == 0) {
+    if (y.mantissa > 0) return {Real{true, 0, 0}, {}};
+    return {Real{false, std::numeric_limits<double>::infinity(), {}}, {}};
+  }
+  if (x < 0 && !IsInteger(y)) {
+    return {Real{false, std::numeric_limits<double>::quiet_NaN(), {}}, {}};
+  }
+  const bool negative = x < 0 && IsOdd(y);
+  Rational magnitude = abs(x);
+  if (auto power = RationalPower(magnitude, y)) {
+    return {Real{true, 0, negative ? Rational(-*power) : *std::move(power)}, {}};
+  }
+  return {std::nullopt, PowerEnclosure(std::move(magnitude), y, negative)};
+}
+
+float NearestPower(float x, float y) {
+  const auto base = static_cast<double>(x);
+  const auto exponent = static_cast<double>(y);
+  if (std::isfinite(x) && std::isfinite(y)) {
+    if (const auto certain = CertainlyFloat(ApproximatePower(base, exponent))) return *certain;
+  }
+  return FloatOf(PowerOf(ToDyadic(base), ToDyadic(exponent)));
 }
 
 PowerPutter::PowerPutter(const Arithmetic& arithmetic, const Operand& x, const Operand& y,
@@ -161,36 +223,20 @@ void PowerPutter::PutExact(std::int64_t element, const Dyadic& x, const Dyadic& 
 }
 
 void PowerPutter::Put(std::int64_t element, std::int64_t ix, std::int64_t iy) {
-  Dyadic x = x_->exact(ix);
-  Dyadic y = y_->exact(iy);
+  const Dyadic x = x_->exact(ix);
+  const Dyadic y = y_->exact(iy);
   if (PutModular(element, ix, Normal(y))) return;
   if (domain_ == Domain::kFloat32) {
-    x = ToDyadic(static_cast<double>(x_->binary32(ix)));
-    y = ToDyadic(static_cast<double>(y_->binary32(iy)));
+    return output_->PutFloat(element, NearestPower(x_->binary32(ix), y_->binary32(iy)));
   }
   const bool finite = x.kind == Dyadic::Kind::kFinite && y.kind == Dyadic::Kind::kFinite;
   const auto base = finite ? ExactDouble(x) : std::nullopt;
   const auto exponent = finite ? ExactDouble(y) : std::nullopt;
-  Approximation close{0, std::numeric_limits<double>::infinity()};
-  if (base && exponent && *base != 0) {
-    // libm's pow is within 1 ulp, 2 units (glibc manual, "Known Maximum Errors"); 4 are taken, and
-    // an absolute bound where it is subnormal.
-    const double power = std::pow(*base, *exponent);
-    if (std::isfinite(power)) close = {power, std::abs(power) * 0x1p-51 + 0x1p-1000};
+  if (base && exponent && output_->PutIfCertain(element, ApproximatePower(*base, *exponent))) {
+    return;
   }
-  if (domain_ != Domain::kFloat32) {
-    if (output_->PutIfCertain(element, close)) return;
-    output_->CountFallback();
-    return PutExact(element, x, y);  // also tflite.S11
-  }
-  if (const auto certain = CertainlyFloat(close)) return output_->PutFloat(element, *certain);
-  const Power power = PowerOf(x, y);
-  if (power.exact) {
-    return output_->PutFloat(element, power.exact->finite
-                                          ? NearestFloat(power.exact->value)
-                                          : static_cast<float>(power.exact->special));
-  }
-  output_->PutFloat(element, NearestFloat(power.enclose));
+  output_->CountFallback();
+  PutExact(element, x, y);  // also tflite.S11
 }
 
 }  // namespace qtx::reference

@@ -16,6 +16,10 @@ struct Power {
   Enclosure enclose;  // when not exact: of a number that is no tie of any element type
 };
 Power PowerOf(const Dyadic& x, const Dyadic& y);
+/// The same of any rational x.  REQUIRES: y is finite.
+Power PowerOf(const Rational& x, const Dyadic& y);
+/// The binary32 nearest to x^y.
+float NearestPower(float x, float y);
 
 /// Puts x[ix]^y[iy]. Borrows its operands and the output.
 class PowerPutter {

@@ -141,6 +141,26 @@ double SeluUnits(const NodeRun& run) {
 double HardSigmoidUnits(const NodeRun& run) {
   return 2 * (1 + 2 * std::abs(run.node.FloatOr("beta", 0.5F)));
 }
+// A coordinate c of an axis of n elements takes a sum, a product, a difference and a quotient of at
+// most |c| + n; weights differ by as much, and one more rounding, each times the elements beside.
+// Then as many products as corners, each of a weight for every axis; the weights add up to 1.
+double GridSampleUnits(const NodeRun& run) {
+  if (run.node.StringOr("mode", "") == "nearest") return 0;
+  const format::Dims& dims = run.inputs[0]->dims;
+  const std::size_t axes = dims.size() - 2;
+  double farthest = 1, errors = static_cast<double>((std::size_t{1} << axes) + axes + 1);
+  for (const double g : ToDoubles(*run.inputs[1])) farthest = std::max(farthest, std::abs(g));
+  for (std::size_t i = 2; i < dims.size(); ++i) {
+    errors += 8 * (farthest + 1) * static_cast<double>(dims[i]);
+  }
+  return errors * Largest(run);
+}
+// A sum of positive squares (a rounding for each square and addition), times alpha over size, plus
+// bias: that many relative errors, times beta in the power, the library's error and the product.
+double LrnRelative(const NodeRun& run) {
+  const auto size = static_cast<double>(run.node.IntOr("size", 1));
+  return std::abs(run.node.FloatOr("beta", 0.75F)) * (size + 3) + kLibrary + 1;
+}
 // x times it, alpha = 1/6 and beta = 1/2.
 double HardSwishUnits(const NodeRun& run) { return 4 * Largest(run); }
 
@@ -182,10 +202,13 @@ constexpr std::array kBounds = {
     Bound{"Gelu", Constant<2>, nullptr, GeluUnits, Spread::kUnknown},
     Bound{"Gemm", nullptr, GemmTerms, nullptr, Spread::kProducts},
     Bound{"GlobalAveragePool", nullptr, Averaged},
+    Bound{"GridSample", nullptr, nullptr, GridSampleUnits, Spread::kUnknown},
+    Bound{"GroupNormalization", GroupNormRelative, nullptr, GroupNormUnits, Spread::kUnknown},
     Bound{"HardSigmoid", Constant<1>, nullptr, HardSigmoidUnits},
     Bound{"HardSwish", Constant<2>, nullptr, HardSwishUnits, Spread::kUnknown},
     Bound{"InstanceNormalization", InstanceNormRelative, nullptr, InstanceNormUnits,
           Spread::kUnknown},
+    Bound{"LRN", LrnRelative, nullptr, nullptr, Spread::kUnknown},
     Bound{"LSTM", nullptr, nullptr, LstmUnits, Spread::kUnknown},
     Bound{"LayerNormalization", LayerNormRelative, nullptr, LayerNormUnits, Spread::kUnknown},
     Bound{"Log", Constant<kLibrary>},

@@ -30,6 +30,9 @@ std::int64_t LayerSize(const NodeRun& run) {
   return GroupSize(run.inputs[0]->dims, run.node.IntOr("axis", -1));
 }
 std::int64_t InstanceSize(const NodeRun& run) { return GroupSize(run.inputs[0]->dims, 2); }
+std::int64_t ChannelGroupSize(const NodeRun& run) {
+  return GroupSize(run.inputs[0]->dims, 1) / run.node.IntOr("num_groups", 1);
+}
 
 struct GroupSpread {
   double magnitude = 0;  // the greatest mean magnitude of a group
@@ -72,6 +75,8 @@ double LayerNormRelative(const NodeRun& run) { return RelativeFor(LayerSize(run)
 double LayerNormUnits(const NodeRun& run) { return AbsoluteFor(run, LayerSize(run)); }
 double InstanceNormRelative(const NodeRun& run) { return RelativeFor(InstanceSize(run)); }
 double InstanceNormUnits(const NodeRun& run) { return AbsoluteFor(run, InstanceSize(run)); }
+double GroupNormRelative(const NodeRun& run) { return RelativeFor(ChannelGroupSize(run)); }
+double GroupNormUnits(const NodeRun& run) { return AbsoluteFor(run, ChannelGroupSize(run)); }
 double RmsNormRelative(const NodeRun& run) { return RelativeFor(LayerSize(run)); }
 
 }  // namespace qtx::reference::golden

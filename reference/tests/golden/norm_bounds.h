@@ -19,6 +19,8 @@ double LayerNormRelative(const NodeRun& run);  // also of InvStdDev
 double LayerNormUnits(const NodeRun& run);     // absolute, also of Mean
 double InstanceNormRelative(const NodeRun& run);
 double InstanceNormUnits(const NodeRun& run);
+double GroupNormRelative(const NodeRun& run);
+double GroupNormUnits(const NodeRun& run);
 double RmsNormRelative(const NodeRun& run);
 
 }  // namespace qtx::reference::golden

@@ -1,5 +1,8 @@
-// GatherElements, ScatterElements and ReverseSequence against GMP rationals: gather_elements.S1 to
-// gather_elements.S3, scatter_elements.S1, scatter_elements.S2, reverse_sequence.S1.
+// GatherElements, ScatterElements, ReverseSequence, Compress and NonMaxSuppression against GMP
+// rationals: gather_elements.S1 to gather_elements.S3, scatter_elements.S1, scatter_elements.S2,
+// reverse_sequence.S1, compress.S1, non_max_suppression.S1 to non_max_suppression.S3.
+#include <algorithm>
+
 #include "moving.h"
 
 namespace qtx::reference::testing::elements_test {
@@ -121,6 +124,87 @@ TEST(ReverseSequence, ReversesTheFirstPlacesOfEachBatch) {
       reversed[static_cast<std::size_t>((at[0] * dims[1] + at[1]) * dims[2] + at[2])] = reals[i];
     }
     EXPECT_EQ(format::UnpackIntegers((*result)[0]), TextbookStored(reversed, type, dims));
+  }
+}
+
+TEST(Compress, KeepsTheSlicesThatAreTrue) {
+  Random random(4);
+  for (int round = 0; round < 200; ++round) {
+    const Dims dims = {random.In(1, 4), random.In(1, 4), random.In(1, 4)};
+    const auto axis = static_cast<std::size_t>(random.In(0, 2));
+    const Tensor x = random.Tensor8(dims, AnyGranularity(random, dims));
+    Values condition;
+    std::int64_t kept = 0;
+    for (std::int64_t k = random.In(0, dims[axis]); k > 0; --k) {
+      condition.push_back(random.In(0, 1));
+      kept += condition.back();
+    }
+    const Tensor c = Stored(ElementType::kBool, {std::ssize(condition)}, condition);
+    const std::vector<mpq_class> reals = TextbookReals(x);
+    std::vector<mpq_class> taken;
+    for (std::int64_t i = 0; i < CountOf(dims); ++i) {
+      const auto k = static_cast<std::size_t>(CoordinatesOf(i, dims)[axis]);
+      if (k >= condition.size() || condition[k] == 0) continue;
+      taken.push_back(reals[static_cast<std::size_t>(i)]);
+    }
+    Dims shape = dims;
+    shape[axis] = kept;
+    const OutputType type = Int8Type(random.PerTensor());
+    EXPECT_EQ(Integers({"Compress",
+                        {Attribute::Int("axis", static_cast<std::int64_t>(axis))},
+                        {&x, &c},
+                        type}),
+              TextbookStored(taken, type, shape));
+  }
+}
+
+// Area over the union by what of each axis lies in both boxes, and in either.
+mpq_class Share(const std::vector<mpq_class>& boxes, std::size_t i, std::size_t j) {
+  const auto side = [&](std::size_t k, std::size_t d, bool far) {
+    const mpq_class& a = boxes[4 * k + d];
+    const mpq_class& b = boxes[4 * k + d + 2];
+    return far == (a < b) ? b : a;
+  };
+  mpq_class common = 1, first = 1, second = 1;
+  for (const std::size_t d : {std::size_t{0}, std::size_t{1}}) {
+    const mpq_class low = std::max(side(i, d, false), side(j, d, false));
+    const mpq_class high = std::min(side(i, d, true), side(j, d, true));
+    common *= std::max(mpq_class(0), mpq_class(high - low));
+    first *= side(i, d, true) - side(i, d, false);
+    second *= side(j, d, true) - side(j, d, false);
+  }
+  return common == 0 ? common : mpq_class(common / (first + second - common));
+}
+
+TEST(NonMaxSuppression, SelectsByExactAreas) {
+  Random random(5);
+  for (int round = 0; round < 100; ++round) {
+    const std::int64_t count = random.In(1, 8);
+    const Tensor boxes = random.Tensor8({1, count, 4}, random.PerTensor());
+    const Tensor scores = random.Tensor8({1, 1, count}, random.PerTensor());
+    const Tensor most = Int64({random.In(0, 8)});
+    const Tensor limit = Float({1}, {0.25F});
+    const std::vector<mpq_class> corners = TextbookReals(boxes);
+    std::vector<mpq_class> left = TextbookReals(scores);
+    const mpq_class lowest = *std::ranges::min_element(left) - 1;
+    std::vector<std::size_t> selected;
+    for (std::int64_t turn = 0; turn < count; ++turn) {
+      const auto best = static_cast<std::size_t>(std::ranges::max_element(left) - left.begin());
+      left[best] = lowest;
+      const bool free = std::ranges::none_of(selected, [&](std::size_t other) {
+        return Share(corners, best, other) > mpq_class(1, 4);
+      });
+      if (free && std::ssize(selected) < most.As<std::int64_t>()[0]) selected.push_back(best);
+    }
+    Values rows;
+    for (const std::size_t i : selected) {
+      rows.insert(rows.end(), {0, 0, static_cast<std::int64_t>(i)});
+    }
+    EXPECT_EQ(Integers({"NonMaxSuppression",
+                        {},
+                        {&boxes, &scores, &most, &limit},
+                        OutputType{ElementType::kInt64}}),
+              rows);
   }
 }
 

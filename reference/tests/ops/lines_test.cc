@@ -1,5 +1,5 @@
-// CumSum, LpNormalization and OneHot, line by line, against GMP and MPFR: cum_sum.S1,
-// lp_normalization.S1, one_hot.S1.
+// CumSum, LpNormalization, LRN and OneHot, line by line, against GMP and MPFR: cum_sum.S1,
+// lp_normalization.S1, lrn.S1 to lrn.S3, one_hot.S1.
 #include <algorithm>
 
 #include "moving.h"
@@ -94,6 +94,38 @@ TEST(LpNormalization, DividesByTheNormOfTheLine) {
     }
     ASSERT_EQ(Integers({"LpNormalization",
                         {AxisAttribute(lines), Attribute::Int("p", squares ? 2 : 1)},
+                        {&lines.x},
+                        lines.y}),
+              TextbookStored(expected, lines.y, lines.dims));
+  }
+}
+
+TEST(LRN, DividesByAPowerOfTheSquaresAbout) {
+  Random random(53);
+  for (int round = 0; round < 100; ++round) {
+    const Lines lines = RandomLines(random);
+    const std::int64_t size = random.In(1, 6);
+    const float beta = round % 2 == 0 ? 0.75F : 0.3F;
+    const std::vector<mpq_class> reals = TextbookReals(lines.x);
+    std::vector<mpq_class> expected;
+    for (std::int64_t i = 0; i < CountOf(lines.dims); ++i) {
+      const Dims at = CoordinatesOf(i, lines.dims);
+      const std::int64_t first = std::max<std::int64_t>(0, at[1] - (size - 1) / 2);
+      const std::int64_t end = std::min(lines.dims[1], at[1] + size / 2 + 1);
+      const mpq_class sum = LineSum(reals, lines.dims, at, 1, first, end, Square);
+      const mpq_class base = mpq_class(3, 2) + mpq_class(1, 4) / static_cast<long>(size) * sum;
+      const mpq_class power = TextbookValue(
+          [beta](mpfr_ptr v) {
+            mpfr_log(v, v, MPFR_RNDN);
+            mpfr_mul_d(v, v, -static_cast<double>(beta), MPFR_RNDN);
+            mpfr_exp(v, v, MPFR_RNDN);
+          },
+          base);
+      expected.push_back(reals[static_cast<std::size_t>(i)] * power);
+    }
+    ASSERT_EQ(Integers({"LRN",
+                        {Attribute::Int("size", size), Attribute::Float("alpha", 0.25F),
+                         Attribute::Float("beta", beta), Attribute::Float("bias", 1.5F)},
                         {&lines.x},
                         lines.y}),
               TextbookStored(expected, lines.y, lines.dims));

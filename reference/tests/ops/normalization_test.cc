@@ -1,4 +1,5 @@
-// batch_normalization, instance_normalization, layer_normalization and rms_normalization, S1 on.
+// batch_normalization, group_normalization, instance_normalization, layer_normalization and
+// rms_normalization, S1 on.
 #include "unary_textbook.h"
 
 namespace qtx::reference::testing {
@@ -99,6 +100,36 @@ TEST(InstanceNormalization, EqualsFourHundredBitsOnRandomChannels) {
                                     biases[i / size % 3]));
     }
     EXPECT_EQ(Integers({"InstanceNormalization", {}, {&x, &gain, &bias}, type}),
+              TextbookStored(expected, type, dims));
+  }
+}
+
+TEST(GroupNormalization, EqualsFourHundredBitsOnRandomGroups) {
+  Random random(45);
+  for (int round = 0; round < 60; ++round) {
+    const std::int64_t groups = random.In(1, 3);
+    const Dims dims = {2, groups * random.In(1, 3), random.In(1, 5)};
+    const Tensor x =
+        random.Tensor8(dims, round % 2 == 0 ? random.PerTensor() : random.PerAxis(1, dims[1]));
+    const Tensor gain = random.Tensor8({dims[1]}, random.PerTensor());
+    const Tensor bias = random.Tensor8({dims[1]}, random.PerTensor());
+    const OutputType type = Int8Type(random.PerTensor());
+    const Reals xs = TextbookReals(x);
+    const Reals gains = TextbookReals(gain);
+    const Reals biases = TextbookReals(bias);
+    Reals expected;
+    const auto plane = static_cast<std::size_t>(dims[2]);
+    const auto size = static_cast<std::size_t>(dims[1] / groups) * plane;
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+      const Statistics s = Of(xs, i / size * size, size, true);
+      const std::size_t c = i / plane % gains.size();
+      expected.push_back(
+          Normalized(xs[i], s.mean, s.variance + kExactEpsilon, gains[c], biases[c]));
+    }
+    EXPECT_EQ(Integers({"GroupNormalization",
+                        {Attribute::Int("num_groups", groups)},
+                        {&x, &gain, &bias},
+                        type}),
               TextbookStored(expected, type, dims));
   }
 }

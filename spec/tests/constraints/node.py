@@ -17,7 +17,7 @@ FLOATS = {"f", "d", "h", "bf", "f8", "f8q", "e8m0"}
 
 # Operators of the levels `vision` and `transformer`; types decide before them (conformance/cases/README.md).
 VISION = set("""conv_transpose depth_to_space space_to_depth elu hard_sigmoid hard_swish mish p_relu softplus lp_pool
-    instance_normalization batch_normalization resize global_max_pool""".split())
+    instance_normalization batch_normalization group_normalization lrn grid_sample resize global_max_pool""".split())
 TRANSFORMER = set("""attention erf exp expand gather_nd gelu gru layer_normalization log log_softmax lstm pow reciprocal
     rms_normalization scatter_nd sqrt tile top_k where""".split())
 

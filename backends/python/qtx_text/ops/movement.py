@@ -1,5 +1,5 @@
 """Data movement: elements are copied, or mapped to the parameters that their new coordinates select (reshape.S3)."""
-from ..types import INT64, elements, strides, unsupported
+from ..types import BOOL, INT64, elements, strides, unsupported
 from .core import OPERATORS, Operator, broadcast, planned, walk
 
 INDEX = ("INT64", "INT32")
@@ -365,3 +365,26 @@ def reversed_sequences(call):  # reverse_sequence.S1
 
 mover("ReverseSequence", "reverse_sequence", (2, 2), reverse_sequence, reversed_sequences, shape="C5",
       attributes="batch_axis:i time_axis:i", since=10)
+
+
+def compress(call):  # compress.S1, S2
+    call.follows("C1", 0)
+    d = call.dims(0)
+    call.require(len(d) >= 1, "C2", "x is a scalar")
+    a = call.axis("C2", 0, len(d))
+    c = call.dims(1)
+    size = d[a] if "axis" in call.attrs else elements(d)
+    call.require(call.inputs[1].type is BOOL and len(c) == 1 and c[0] <= size, "C3", "condition of shape %s" % (c,))
+    kept = sum(v != 0 for v in call.values(1))
+    return [d[:a] + (kept,) + d[a + 1:] if "axis" in call.attrs else (kept,)]
+
+
+def kept_slices(call):
+    d, kept = call.inputs[0].dims, [k for k, v in enumerate(call.inputs[1].data) if v]
+    if "axis" not in call.attrs:
+        return [kept]
+    a, steps = call.axis("C2", 0, len(d)), strides(d)
+    return [[o + k * steps[a] + i for o in walk(d[:a], steps[:a]) for k in kept for i in range(steps[a])]]
+
+
+mover("Compress", "compress", (2, 2), compress, kept_slices, shape="C4", attributes="axis:i", since=9)

@@ -7,6 +7,7 @@ from ..arithmetic import EXACT
 from ..reals import INF, NAN, f32, is_nan
 from ..types import FLOAT, elements, unsupported
 from .core import OPERATORS, Operator, broadcast, broadcast_index, lines, operator, planned
+from .power import power, power32
 
 
 # Softmax and LogSoftmax.
@@ -269,6 +270,38 @@ class InstanceNormalization:  # instance_normalization.S1 to S3
         return [call.store(out)]
 
 
+@operator("GroupNormalization", "group_normalization", (3, 3), shape="C6", since=21, required=("num_groups",),
+          attributes="epsilon:f num_groups:i stash_type:i")
+class GroupNormalization:  # group_normalization.S1 to S3
+    @staticmethod
+    def infer(call):
+        call.real_or("C1")
+        x = call.dims(0)
+        call.require(len(x) >= 2, "C2")
+        groups = call.attr("num_groups")
+        call.require(groups >= 1 and x[1] % groups == 0, "C3", "%d groups of %d channels" % (groups, x[1]))
+        call.require(call.dims(1) == call.dims(2) == (x[1],), "C4")
+        check_epsilon(call, "C5")
+        if call.attr("stash_type", 1) != 1:
+            raise unsupported("stash_type %d" % call.attr("stash_type"))
+        return [x]
+
+    @staticmethod
+    def compute(call):
+        x, n = call.inputs[0], call.numbers
+        v, gain, bias = map(n.of, call.inputs)
+        epsilon = n.constant(call.attr("epsilon", EPSILON))
+        plane, out = elements(x.dims[2:]), []
+        size = x.dims[1] // call.attr("num_groups") * plane
+        for start in range(0, len(v), size or 1):
+            group = v[start:start + size]
+            mean, square = statistics(n, group, epsilon, True)
+            for i, t in enumerate(group, start):
+                c = i // plane % x.dims[1]
+                out.append(normal(n, n.sub(t, mean), square, gain[c], bias[c]))
+        return [call.store(out)]
+
+
 def over_norm(n, v, squares):
     """lp_normalization.S1 to S3, of one line."""
     if n.binary32 or any(R.special(x) for x in v):
@@ -307,4 +340,42 @@ class LpNormalization:
         for line in lines(x.dims, call.axis("C2", -1, len(x.dims))):
             for i, quotient in zip(line, over_norm(n, [v[i] for i in line], call.attr("p", 2) == 2)):
                 out[i] = quotient
+        return [call.store(out)]
+
+
+def lrn_one(n, x, base, beta):
+    """lrn.S1, S3, S4: x times base to the power -beta."""
+    if n.binary32:
+        return n.mul(x, power32(base, f32(-beta)))
+    p = power(base, R.exact(-beta))
+    if not isinstance(p, F.Approximate):
+        return R.mul(x, p)
+    if x == 0:
+        return Fraction(0)
+    x = Fraction(x)
+    return F.Approximate(lambda bits: F.product((x, x), p.interval(bits)))
+
+
+@operator("LRN", "lrn", (1, 1), shape="C5", required=("size",), attributes="alpha:f beta:f bias:f size:i")
+class LRN:
+    @staticmethod
+    def infer(call):
+        call.real_or("C1", "DOUBLE")
+        call.require(len(call.dims(0)) >= 2, "C2")
+        call.require(call.attr("size") >= 1, "C3", "size is %d" % call.attr("size"))
+        call.require(all(R.is_finite(call.attr(name, 0.0)) for name in ("alpha", "beta", "bias")), "C4")
+        return [call.dims(0)]
+
+    @staticmethod
+    def compute(call):
+        x, n, size = call.inputs[0], call.numbers, call.attr("size")
+        v, out = n.of(x), [None] * len(x.data)
+        share = n.constant(Fraction(call.attr("alpha", f32(1e-4))) / size)
+        bias, beta = n.constant(call.attr("bias", 1.0)), call.attr("beta", 0.75)
+        squares = [n.mul(t, t) for t in v]
+        for line in lines(x.dims, 1):
+            for c, i in enumerate(line):  # lrn.S2
+                window = line[max(0, c - (size - 1) // 2):c + size // 2 + 1]
+                base = n.add(n.mul(share, n.total(squares[k] for k in window)), bias)
+                out[i] = lrn_one(n, v[i], base, beta)
         return [call.store(out)]

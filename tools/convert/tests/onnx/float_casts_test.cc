@@ -23,21 +23,23 @@ void ExpectSound(const format::Model& model) {
     ADD_FAILURE() << finding.rule << " " << finding.where << ": " << finding.message;
 }
 
-// Bernoulli and GridSample have no section, Relu has. The real of x is made once.
+// Bernoulli and MaxRoiPool have no section, Relu has. The real of x is made once.
 TEST(AddFloatCasts, SurroundsOperatorsWithoutASection) {
   OnnxMaker maker = Extended(17);
-  maker.model.graph.inputs = {OnnxMaker::Quantized("x", ElementType::kInt8Q, {1, 1, 2, 2})};
+  maker.model.graph.inputs = {OnnxMaker::Quantized("x", ElementType::kInt8Q, {1, 1, 2, 2}),
+                              OnnxMaker::Quantized("rois", ElementType::kInt8Q, {1, 5})};
   maker.model.graph.outputs = {OnnxMaker::Quantized("y", ElementType::kInt8Q, {1, 1, 2, 2}),
                                OnnxMaker::Quantized("z", ElementType::kInt8Q, {1, 1, 2, 2}),
                                OnnxMaker::Value("g", ElementType::kFloat, {1, 1, 1, 2})};
   maker.Node("Bernoulli", {"x"}, {"y"});
   maker.Node("Relu", {"x"}, {"z"});
-  maker.Node("GridSample", {"x", "z"}, {"g"});
+  maker.Node("MaxRoiPool", {"x", "rois"}, {"g"});
+  maker.model.graph.nodes.back().attributes = {format::Attribute::Ints("pooled_shape", {1, 2})};
   AddFloatCasts(maker.model);
   EXPECT_THAT(OpTypes(maker.model),
-              ElementsAre("Cast", "Bernoulli", "Cast", "Relu", "Cast", "GridSample"));
+              ElementsAre("Cast", "Bernoulli", "Cast", "Relu", "Cast", "MaxRoiPool"));
   ASSERT_EQ(maker.model.graph.nodes.size(), 6U);
-  EXPECT_THAT(maker.model.graph.nodes[5].inputs, ElementsAre("x/float", "z/float"));
+  EXPECT_THAT(maker.model.graph.nodes[5].inputs, ElementsAre("x/float", "rois/float"));
   ExpectSound(maker.model);
   const format::Model once = maker.model;
   AddFloatCasts(maker.model);
