@@ -193,7 +193,7 @@ struct PowerOptions : Reporting {
   int jobs = 0;                  // 0: as many as cores
   bool mutants = false;          // instead of faults; `filter` is then of their files
   std::string level;             // of cases against mutants; empty: all
-  std::string part;              // "I/N" of the mutants; empty: all
+  std::string part;              // "I/N" of the faults; empty: all
   bool all_that_notice = false;  // list every case that notices a mutant that level `core` misses
 };
 int Power(const PowerOptions& options);

@@ -431,7 +431,7 @@ void AddPower(CLI::App& app, PowerOptions& options) {
       "Against faults in each line of the engine and the reference instead (qtx-mutants only)");
   mutants->excludes(onnx);
   command->add_option("--level", options.level, "Only cases of this level")->needs(mutants);
-  command->add_option("--part", options.part, "I/N: part I of N of the mutants")->needs(mutants);
+  command->add_option("--part", options.part, "I/N: part I of N of the faults or mutants");
   command
       ->add_flag("--all-that-notice", options.all_that_notice,
                  "List every case that notices a mutant that level core misses")

@@ -35,16 +35,23 @@ constexpr const char* kOnnxNodeTests = "/usr/share/libonnx-testdata/data/node";
 const std::vector<std::string> kQuantized = {"*quantizelinear*", "*qlinear*", "*matmulinteger*",
                                              "*convinteger*"};
 
-Result<std::vector<FaultyBackend>> ChooseFaults(const std::string& filter) {
+Result<std::vector<FaultyBackend>> ChooseFaults(const PowerOptions& options) {
+  conformance::Shard part;
+  if (!options.part.empty()) {
+    QTX_ASSIGN_OR_RETURN(part, conformance::ParseShard(options.part));
+  }
   std::vector<FaultyBackend> chosen;
+  std::int64_t position = 0;
   for (const backend::faulty::FaultInfo& info : backend::faulty::Faults()) {
-    if (!conformance::GlobMatches(filter, info.name)) continue;
+    if (!conformance::GlobMatches(options.filter, info.name)) continue;
+    if (position++ % part.count != part.index - 1) continue;
     const std::string name(info.name);
     QTX_ASSIGN_OR_RETURN(auto source, FindBackend("faulty:" + name));
     chosen.push_back({name, std::string(info.says), std::string(info.source), std::move(source),
                       std::string(info.diagnosis)});
   }
-  if (chosen.empty()) return Error{ErrorCode::kUsage, "--filter " + filter, "matches no fault"};
+  if (chosen.empty())
+    return Error{ErrorCode::kUsage, "--filter " + options.filter, "matches no fault"};
   return chosen;
 }
 
@@ -118,7 +125,7 @@ int Power(const PowerOptions& options) {
                    {{"--suite", options.suite}, {"--onnx-node-tests", options.onnx_node_tests}});
   if (!outputs.has_value()) return Fail(outputs.error());
   if (options.mutants) return PowerOfMutants(options);
-  const auto faults = ChooseFaults(options.filter);
+  const auto faults = ChooseFaults(options);
   if (!faults.has_value()) return Fail(faults.error());
   const auto report = MeasureSuite(options, *faults);
   if (!report.has_value()) return Fail(report.error());
