@@ -127,11 +127,12 @@ void LogSum::PutAbove(std::int64_t element, const Rational& max, std::span<const
   constexpr int kTieBits = 8192;  // exact.S6: what differs by less than 2^-8192 of a tie is the tie
   const Rational nothing = abs(max) * ToRational({1, -kTieBits, Dyadic::Kind::kFinite});
   const auto above = [below](int bits) { return Log1p(SumOfExponentials(below, bits)); };
-  if (above(kFirstBits).IsBelow(nothing)) return output_->PutReal(element, {true, 0, max});
+  const Interval first = above(kFirstBits);
+  if (first.IsBelow(nothing)) return output_->PutReal(element, {true, 0, max});
   output_->PutEnclosed(element, [&](int bits) {
     // From the first bit of the maximum to the last one of the rest.
     Interval sum(max, kTieBits + bits);
-    sum += above(bits);
+    sum += bits == kFirstBits ? first : above(bits);
     return sum;
   });
 }

@@ -95,13 +95,16 @@ def log_sum_exp_exact(v):
     if not below:
         return top
 
-    def interval(bits):
+    def rest(bits):
         e = [F.exp_interval(x, bits) for x in below]
-        lo, hi = sum(p for p, _ in e), sum(q for _, q in e)
-        if hi < pow2(-bits):  # ln(1 + s) lies between s - s^2 / 2 and s
-            return top + lo - lo * lo / 2, top + hi
-        lo, hi = F.ln_interval(1 + lo, 1 + hi, bits)
+        return sum(p for p, _ in e), sum(q for _, q in e)
+
+    def interval(bits):
+        lo, hi = F.ln_interval(*(1 + s for s in rest(bits)), bits)
         return top + lo, top + hi
+    lo, hi = rest(256)
+    if hi < pow2(-256):  # ln(1 + s) lies between s - s^2 / 2 and s
+        return F.Approximate(lambda bits: (top + lo - lo * lo / 2, top + hi))
     return F.Approximate(interval)
 
 
