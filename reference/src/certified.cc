@@ -29,14 +29,14 @@ Shares::Shares(std::span<const Dyadic> row, const Dyadic& max) {
   const auto nearest = [](const Dyadic& x) {
     return std::ldexp(static_cast<double>(x.mantissa), x.exponent);
   };
-  const double highest = nearest(max);
+  highest_ = nearest(max);
   differences_.reserve(row.size());
   exponentials_.reserve(row.size());
   for (const Dyadic& x : row) {
     const bool finite = x.kind == Dyadic::Kind::kFinite;
     const double value = finite ? nearest(x) : 0;
     reach_ = std::max(reach_, std::abs(value));
-    differences_.push_back(value - highest);
+    differences_.push_back(value - highest_);
     exponentials_.push_back(finite ? std::exp(differences_.back()) : 0);
     sum_ += exponentials_.back();
   }
@@ -52,6 +52,14 @@ std::optional<Approximation> Shares::LogAt(std::size_t i) const {
   if (reach_ > 0x1p30) return std::nullopt;
   const double logarithm = std::log(sum_);
   const double value = differences_[i] - logarithm;
+  const double own = 2 * (logarithm + std::abs(value));
+  return Approximation{value, (Roundings() + own) * (2 * kUnit)};
+}
+
+std::optional<Approximation> Shares::LogOfSum() const {
+  if (reach_ > 0x1p30) return std::nullopt;
+  const double logarithm = std::log(sum_);
+  const double value = highest_ + logarithm;
   const double own = 2 * (logarithm + std::abs(value));
   return Approximation{value, (Roundings() + own) * (2 * kUnit)};
 }

@@ -63,12 +63,16 @@ class Shares {
   /// by 4ur and the logarithm by the relative error of the sum, (4r + n + 2)u, and 2u of itself,
   /// the subtraction by u: twice (8r + n + 16)u + 2u(|log(sum)| + |result|) is taken.
   std::optional<Approximation> LogAt(std::size_t i) const;
+  /// max + log(sum), the logarithm of the sum of e^x. Error: that of the logarithm of the sum as
+  /// above, u of max where it is converted, u of the result: the same bound holds.
+  std::optional<Approximation> LogOfSum() const;
 
  private:
   double Roundings() const { return 8 * reach_ + static_cast<double>(exponentials_.size()) + 16; }
 
   std::vector<double> differences_;   // x - max
   std::vector<double> exponentials_;  // of them
+  double highest_ = 0;                // max
   double sum_ = 0;
   double reach_ = 0;  // the largest magnitude
 };

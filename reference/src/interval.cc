@@ -92,6 +92,11 @@ Interval& Interval::operator/=(const Interval& b) {
   return *this;
 }
 
+Interval& Interval::operator<<=(std::int64_t exponent) {
+  mpfi_mul_2si(value_, value_, exponent);
+  return *this;
+}
+
 Interval Max(Interval a, const Interval& b) {  // increasing in both
   mpfr_max(&a.value_->left, &a.value_->left, &b.value_->left, MPFR_RNDD);
   mpfr_max(&a.value_->right, &a.value_->right, &b.value_->right, MPFR_RNDU);

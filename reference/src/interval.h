@@ -4,6 +4,7 @@
 
 #include <mpfi.h>
 
+#include <cstdint>
 #include <functional>
 
 #include "rational.h"
@@ -39,6 +40,8 @@ class Interval {
   Interval& operator*=(const Interval& b);
   /// The whole line when `b` holds zero.
   Interval& operator/=(const Interval& b);
+  /// Times 2^exponent, exactly.
+  Interval& operator<<=(std::int64_t exponent);
 
   friend Interval Max(Interval a, const Interval& b);
   friend Interval Min(Interval a, const Interval& b);

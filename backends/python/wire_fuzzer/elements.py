@@ -48,7 +48,9 @@ class Elements:
         self.value(u, b, self.r.random() < 0.2, codes)
         return self.out(a)
 
-    def make_cum_sum(self):
+    def make_running(self):
+        if self.op == "CumProd":
+            self.opset = 26
         x = self.shape(1)
         self.value(self.real(x), x)
         for name in ("exclusive", "reverse"):

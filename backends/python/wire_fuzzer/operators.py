@@ -14,7 +14,7 @@ for _family, _names in {
         "unary": "Relu LeakyRelu Sigmoid Tanh HardSwish HardSigmoid Abs Neg Sqrt Exp Gelu Erf Log Softplus Mish "
                  "Reciprocal Elu Floor Ceil Round Sign Sin Cos Softsign Selu Celu ThresholdedRelu Swish Shrink "
                  "Tan Sinh Cosh Asin Acos Atan Asinh Acosh Atanh",
-        "mod": "Mod", "cum_sum": "CumSum", "one_hot": "OneHot", "lp_norm": "LpNormalization", "lrn": "LRN",
+        "mod": "Mod", "running": "CumSum CumProd", "one_hot": "OneHot", "lp_norm": "LpNormalization", "lrn": "LRN",
         "compare": "Equal Greater Less GreaterOrEqual LessOrEqual", "logical": "And Or Xor Not",
         "bits": "BitShift BitwiseAnd BitwiseOr BitwiseXor BitwiseNot", "question": "IsInf IsNaN", "cast_like": "CastLike",
         "filled": "ConstantOfShape", "eye": "EyeLike", "range": "Range", "size": "Size", "non_zero": "NonZero", "compress": "Compress",
@@ -22,8 +22,9 @@ for _family, _names in {
         "trilu": "Trilu", "dropout": "Dropout",
         "conv": "Conv", "conv_transpose": "ConvTranspose", "matmul": "MatMul", "gemm": "Gemm",
         "pool": "AveragePool MaxPool LpPool", "global": "GlobalAveragePool GlobalMaxPool",
-        "reduce": "ReduceMean ReduceSum ReduceMax ReduceMin ReduceSumSquare ReduceL2",
-        "arg": "ArgMax ArgMin", "rows": "Softmax LogSoftmax", "concat": "Concat", "split": "Split", "slice": "Slice",
+        "reduce": "ReduceMean ReduceSum ReduceMax ReduceMin ReduceSumSquare ReduceL1 ReduceL2 ReduceProd ReduceLogSum "
+                  "ReduceLogSumExp",
+        "arg": "ArgMax ArgMin", "rows": "Softmax LogSoftmax Hardmax", "concat": "Concat", "split": "Split", "slice": "Slice",
         "reshape": "Identity Flatten Transpose Reshape Squeeze Unsqueeze", "gather": "Gather", "pad": "Pad",
         "expand": "Expand Tile", "where": "Where", "blocks": "DepthToSpace SpaceToDepth", "resize": "Resize",
         "grid_sample": "GridSample",

@@ -209,7 +209,7 @@ OpSchema SoftmaxRow(std::string_view op_type, std::string_view types, std::strin
   return {.op_type = op_type,
           .inputs = {{"x"}},
           .outputs = {{"y"}},
-          // softmax.S4, softmax.S2.
+          // softmax.S4, softmax.S2, hardmax.S2.
           .attributes = {{"axis", AttributeType::kInt, std::int64_t{1}, false, 0, 12},
                          {"axis", AttributeType::kInt, std::int64_t{-1}, false, 13}},
           .checks = {{types, RealOrOne({0}, {0}, one)}, {axis, AxisInRange("axis", 0)}},
@@ -229,6 +229,8 @@ void AddNormalizations(std::vector<OpSchema>& rows) {
   rows.push_back(RMSNormalizationRow());
   rows.push_back(
       SoftmaxRow("Softmax", "softmax.C1", "softmax.C2", "softmax.C3", {ElementType::kDouble}));
+  rows.push_back(
+      SoftmaxRow("Hardmax", "hardmax.C1", "hardmax.C2", "hardmax.C3", {ElementType::kDouble}));
   rows.push_back(SoftmaxRow("LogSoftmax", "log_softmax.C1", "log_softmax.C2", "log_softmax.C3",
                             {ElementType::kDouble}));
 }

@@ -18,17 +18,6 @@ OnnxShapes OnnxBroadcastShape(const Application& a) {
   return ShapeOfBroadcast(a);
 }
 
-OnnxShapes OnnxHardmaxShape(const Application& a) {
-  const Dims* dims = DimsOf(a.Input(0));
-  if (dims == nullptr) return ShapeOfFirst(a);
-  const auto rank = static_cast<std::int64_t>(dims->size());
-  const std::int64_t axis = a.Int("axis");
-  if (axis < -rank || axis >= rank) {
-    return BadAttribute("axis", std::to_string(axis), "an axis of rank " + std::to_string(rank));
-  }
-  return ShapeOfFirst(a);
-}
-
 OnnxShapes OnnxBitCastShape(const Application& a) {
   const ElementType from = a.Input(0).type;
   const auto to = ElementTypeFromCode(a.Int("to"));
@@ -109,15 +98,11 @@ OnnxShapes OnnxScalarShape(const Application&) { return std::vector<std::optiona
 
 void AddOnnxElementwise(std::vector<OpSchema>& rows) {
   for (const std::string_view op_type :
-       {"CumProd", "RegexFullMatch", "Scatter", "MeanVarianceNormalization"}) {
+       {"RegexFullMatch", "Scatter", "MeanVarianceNormalization"}) {
     rows.push_back({.op_type = op_type, .shape = ShapeOfFirst});
   }
   rows.push_back({.op_type = "StringConcat", .shape = OnnxBroadcastShape});
   rows.push_back({.op_type = "BitCast", .shape = OnnxBitCastShape, .type = OnnxTypeTo});
-  rows.push_back({.op_type = "Hardmax",
-                  .attributes = {{"axis", AttributeType::kInt, 1, false, 0, 12},
-                                 {"axis", AttributeType::kInt, -1, false, 13}},
-                  .shape = OnnxHardmaxShape});
   rows.push_back({.op_type = "SwiGLU", .shape = OnnxSwiGluShape});
 }
 

@@ -67,13 +67,6 @@ OnnxShapes OnnxDetShape(const Application& a) {
   return OnnxOne(std::move(dims));
 }
 
-// The Reduce family's other members: as the one that has a section.
-OnnxShapes OnnxReduceShape(const Application& a) {
-  const OpSchema& like = *FindSchema("", "ReduceSumSquare");
-  for (const ClauseCheck& check : like.checks) QTX_RETURN_IF_ERROR(check.rule(a));
-  return like.shape(a);
-}
-
 // Sizes ------------------------------------------------------------------------------------------
 
 // An attribute before opset 9, then an input.
@@ -158,14 +151,6 @@ void AddOnnxMovement(std::vector<OpSchema>& rows) {
                   .attributes = {{"axis", AttributeType::kInt, -2}},
                   .shape = OnnxTensorScatterShape});
   rows.push_back({.op_type = "Det", .shape = OnnxDetShape});
-  for (const std::string_view op_type :
-       {"ReduceL1", "ReduceLogSum", "ReduceLogSumExp", "ReduceProd"}) {
-    rows.push_back({.op_type = op_type,
-                    .attributes = {{"axes", AttributeType::kInts},
-                                   {"keepdims", AttributeType::kInt, 1},
-                                   {"noop_with_empty_axes", AttributeType::kInt, 0}},
-                    .shape = OnnxReduceShape});
-  }
   rows.push_back({.op_type = "Upsample", .shape = OnnxUpsampleShape});
   rows.push_back({.op_type = "CenterCropPad", .shape = OnnxCenterCropPadShape});
   rows.push_back({.op_type = "Col2Im", .shape = OnnxCol2ImShape});

@@ -176,10 +176,10 @@ OpSchema ReduceToPosition(std::string_view op_type, const ArgClauses& clauses) {
           .type = Int64Type};
 }
 
-// CumSum -----------------------------------------------------------------------------------------
+// CumSum and CumProd -----------------------------------------------------------------------------
 
 // cum_sum.C2.
-Result<void> CumSumAxis(const Application& a) {
+Result<void> RunningAxis(const Application& a) {
   QTX_RETURN_IF_ERROR(InputTypes(1, {ElementType::kInt32, ElementType::kInt64})(a));
   QTX_RETURN_IF_ERROR(IsScalar(1)(a));
   const std::int64_t rank = RankOf(a.Input(0));
@@ -190,18 +190,22 @@ Result<void> CumSumAxis(const Application& a) {
   return BadInput(a, 1, std::to_string(*outside), "an axis of rank " + std::to_string(rank));
 }
 
-OpSchema CumSumRow() {
+struct RunningClauses {
+  std::string_view types, axis, flags, shape;
+};
+
+OpSchema RunningRow(std::string_view op_type, const RunningClauses& clauses) {
   return {
-      .op_type = "CumSum",
+      .op_type = op_type,
       .inputs = {{"x"}, {"axis"}},
       .outputs = {{"y"}},
       .attributes = {{"exclusive", AttributeType::kInt, std::int64_t{0}},
                      {"reverse", AttributeType::kInt, std::int64_t{0}}},
-      .checks = {{"cum_sum.C1", RealOrOne({0}, {0}, kPlainTypes)},
-                 {"cum_sum.C2", CumSumAxis},
-                 {"cum_sum.C3", Both({IntWithin("exclusive", 0, 1), IntWithin("reverse", 0, 1)})}},
+      .checks = {{clauses.types, RealOrOne({0}, {0}, kPlainTypes)},
+                 {clauses.axis, RunningAxis},
+                 {clauses.flags, Both({IntWithin("exclusive", 0, 1), IntWithin("reverse", 0, 1)})}},
       .shape = ShapeOfFirst,
-      .shape_clause = "cum_sum.C4"};
+      .shape_clause = clauses.shape};
 }
 
 // TopK -------------------------------------------------------------------------------------------
@@ -266,10 +270,22 @@ OpSchema TopKRow() {
 }  // namespace
 
 void AddReductions(std::vector<OpSchema>& rows) {
-  rows.push_back(CumSumRow());
+  rows.push_back(
+      RunningRow("CumProd", {"cum_prod.C1", "cum_prod.C2", "cum_prod.C3", "cum_prod.C4"}));
+  rows.push_back(RunningRow("CumSum", {"cum_sum.C1", "cum_sum.C2", "cum_sum.C3", "cum_sum.C4"}));
   constexpr TypeSet kOrBool = kPlainTypes | TypeSet{ElementType::kBool};
   rows.push_back(Reduction(
+      "ReduceL1", {"reduce_l1.C1", "reduce_l1.C2", "reduce_l1.C3", "reduce_l1.C4"}, kPlainTypes));
+  rows.push_back(Reduction(
       "ReduceL2", {"reduce_l2.C1", "reduce_l2.C2", "reduce_l2.C3", "reduce_l2.C4"}, kPlainTypes));
+  rows.push_back(Reduction(
+      "ReduceLogSum",
+      {"reduce_log_sum.C1", "reduce_log_sum.C2", "reduce_log_sum.C3", "reduce_log_sum.C4"},
+      {ElementType::kDouble}));
+  rows.push_back(Reduction("ReduceLogSumExp",
+                           {"reduce_log_sum_exp.C1", "reduce_log_sum_exp.C2",
+                            "reduce_log_sum_exp.C3", "reduce_log_sum_exp.C4"},
+                           {ElementType::kDouble}));
   rows.push_back(Reduction(
       "ReduceMax", {"reduce_max.C1", "reduce_max.C2", "reduce_max.C3", "reduce_max.C4"}, kOrBool));
   rows.back().copies_elements = true;
@@ -280,6 +296,9 @@ void AddReductions(std::vector<OpSchema>& rows) {
   rows.push_back(Reduction(
       "ReduceMin", {"reduce_min.C1", "reduce_min.C2", "reduce_min.C3", "reduce_min.C4"}, kOrBool));
   rows.back().copies_elements = true;
+  rows.push_back(Reduction("ReduceProd",
+                           {"reduce_prod.C1", "reduce_prod.C2", "reduce_prod.C3", "reduce_prod.C4"},
+                           kPlainTypes));
   rows.push_back(Reduction<13>("ReduceSum",
                                {"reduce_sum.C1", "reduce_sum.C2", "reduce_sum.C3", "reduce_sum.C4"},
                                kPlainTypes));

@@ -18,6 +18,12 @@ Approximation Within(double value, double units) {
   return {value, std::abs(value) * units * 0x1p-53 + 0x1p-1000};
 }
 
+// libm's log is within 1 ulp, 2 units (glibc manual, "Known Maximum Errors").
+RealFunction Logarithm() {
+  return {.enclose = [](const Interval& x) { return Log(x); },
+          .approximate = [](double x) { return Within(std::log(x), 4); }};
+}
+
 float NearestFloat(const RealFunction& f, float x) {
   const Approximation close = f.approximate(static_cast<double>(x));
   if (!std::isfinite(x) || !std::isfinite(close.value)) return static_cast<float>(close.value);

@@ -35,6 +35,9 @@ struct RealFunction {
 /// {value, |value| * units * 2^-53}: a bound of so many rounding units, from 2^-1000 on.
 Approximation Within(double value, double units);
 
+/// The natural logarithm: NaN below zero, minus infinity at zero.
+RealFunction Logarithm();
+
 /// f(x), rounded half to even once.
 float NearestFloat(const RealFunction& f, float x);
 

@@ -24,10 +24,8 @@ Rational ToThe(const Rational& magnitude, unsigned p) {
   return power;
 }
 
-Dyadic Magnitude(Dyadic x) {
-  x.mantissa = std::abs(x.mantissa);
-  return x;
-}
+// The sign of x, or 1, as a factor. The magnitude of the least INT64 is no mantissa.
+Dyadic SignOf(const Dyadic& x) { return {.mantissa = x.mantissa < 0 ? -1 : 1}; }
 
 // One operation, or none: the binary32 nearest to |x|^p.
 float Power32(float x, unsigned p) {
@@ -76,13 +74,13 @@ Real PowerSum::ExactPowers(std::span<const std::int64_t> sources) const {
   ExactSum sum;
   Rational powers = 0;
   for (const std::int64_t source : sources) {
-    const Dyadic x = Magnitude(input_->exact(source));
+    const Dyadic x = input_->exact(source);
     if (norm_.p == 2) {
       sum.AddProduct(x, x);
     } else if (norm_.p == 1 || x.kind != Dyadic::Kind::kFinite) {
-      sum.Add(x);
+      sum.AddProduct(x, SignOf(x));
     } else {
-      powers += ToThe(ToRational(x), norm_.p);
+      powers += ToThe(abs(ToRational(x)), norm_.p);
     }
   }
   Real total = sum.Value();

@@ -1,5 +1,5 @@
-// Sums of powers of magnitudes and their roots: the norms of ReduceL2, ReduceSumSquare and LpPool.
-// Source: exact.S2, exact.S6, float32.S3.
+// Sums of powers of magnitudes and their roots: the norms of ReduceL1, ReduceL2, ReduceSumSquare
+// and LpPool. Source: exact.S2, exact.S6, float32.S3.
 #pragma once
 
 #include <cstdint>

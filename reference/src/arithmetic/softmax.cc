@@ -16,12 +16,6 @@
 namespace qtx::reference {
 namespace {
 
-// libm's log is within 1 ulp, 2 units (glibc manual, "Known Maximum Errors").
-RealFunction Logarithm() {
-  return {.enclose = [](const Interval& x) { return Log(x); },
-          .approximate = [](double x) { return Within(std::log(x), 4); }};
-}
-
 bool IsFinite(const Dyadic& x) { return x.kind == Dyadic::Kind::kFinite; }
 bool IsMinusInfinity(const Dyadic& x) {
   return x.kind == Dyadic::Kind::kInfinite && x.mantissa < 0;

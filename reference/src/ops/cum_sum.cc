@@ -1,5 +1,5 @@
-#include "ops/move.h"
 #include "ops/registry.h"
+#include "ops/running.h"
 
 namespace qtx::reference::ops {
 namespace {
@@ -41,18 +41,10 @@ class RunningSum {
 Result<format::Tensor> CumSum(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
-  const format::Dims& dims = x.tensor().dims;
-  const std::size_t axis = FromFirst(IntegersAt(call, 1)[0], dims.size());
-  const std::int64_t size = dims[axis];
-  const std::int64_t step = Product(dims, axis + 1, dims.size());
-  const bool reverse = call.Int("reverse") != 0;
   const RunningSum sums(call, x, &output);
-  const std::int64_t lines = size == 0 ? 0 : format::ElementCount(x.tensor()) / size;
-  for (std::int64_t line = 0; line < lines; ++line) {
-    const std::int64_t first = line / step * step * size + line % step;
-    const std::int64_t last = first + (size - 1) * step;
-    sums.Put(reverse ? last : first, reverse ? -step : step, size);
-  }
+  ForEachRunningLine(call, [&sums](std::int64_t first, std::int64_t step, std::int64_t count) {
+    sums.Put(first, step, count);
+  });
   return output.Take();
 }
 

@@ -1,5 +1,7 @@
 #include "ops/softmax_rows.h"
 
+#include <vector>
+
 #include "ops/common.h"
 
 namespace qtx::reference {
@@ -23,21 +25,28 @@ Row RowOf(const Call& call, const format::Dims& dims) {
 
 }  // namespace
 
-Result<format::Tensor> RunSoftmax(const Call& call, RowFunction function) {
-  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
-  const format::Dims& dims = x.tensor().dims;
+void ForEachSoftmaxRow(const Call& call,
+                       const std::function<void(std::span<const std::int64_t> row)>& put) {
+  const format::Dims& dims = call.inputs[0]->dims;
   const Row row = RowOf(call, dims);
-  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
-  const std::int64_t total = format::ElementCount(x.tensor());
-  if (total == 0) return output.Take();  // a row beside a dimension of 0 may be of any length
+  const std::int64_t total = format::ElementCount(*call.inputs[0]);
+  if (total == 0) return;  // a row beside a dimension of 0 may be of any length
   std::vector<std::int64_t> elements(static_cast<std::size_t>(row.size));
   for (std::int64_t first = 0; first < total; ++first) {
     if (first / row.stride % row.size != 0) continue;  // not the beginning of a row
     for (std::int64_t k = 0; k < row.size; ++k) {
       elements[static_cast<std::size_t>(k)] = first + k * row.stride;
     }
-    PutSoftmaxRow(call.arithmetic, function, x, elements, &output);
+    put(elements);
   }
+}
+
+Result<format::Tensor> RunSoftmax(const Call& call, RowFunction function) {
+  QTX_ASSIGN_OR_RETURN(const Operand x, OperandAt(call, 0));
+  QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
+  ForEachSoftmaxRow(call, [&](std::span<const std::int64_t> row) {
+    PutSoftmaxRow(call.arithmetic, function, x, row, &output);
+  });
   return output.Take();
 }
 

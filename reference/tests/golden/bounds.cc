@@ -191,6 +191,7 @@ constexpr std::array kBounds = {
     Bound{"Conv", nullptr, ConvTerms, nullptr, Spread::kProducts},
     Bound{"Cos", Constant<kLibrary>, nullptr, nullptr, Spread::kUnknown},
     Bound{"Cosh", Constant<kLibrary>, nullptr, nullptr, Spread::kUnknown},
+    Bound{"CumProd", Count0, nullptr, nullptr},
     Bound{"CumSum", nullptr, Count0},
     // y_scale, its second output: a difference and a quotient.
     Bound{"DynamicQuantizeLinear", Constant<2>, nullptr, nullptr, Spread::kUnknown},

@@ -54,12 +54,16 @@ std::vector<std::vector<mpq_class>> Groups(const Shape& shape,
 }
 
 mpq_class Textbook(const std::string& op, const std::vector<mpq_class>& group) {
-  mpq_class result = op == "ReduceMax" || op == "ReduceMin" ? group[0] : mpq_class(0);
+  mpq_class result = op == "ReduceMax" || op == "ReduceMin" ? group[0]
+                     : op == "ReduceProd"                   ? mpq_class(1)
+                                                            : mpq_class(0);
   for (const mpq_class& x : group) {
     if (op == "ReduceMax" && x > result) result = x;
     if (op == "ReduceMin" && x < result) result = x;
     if (op == "ReduceSum" || op == "ReduceMean") result += x;
     if (op == "ReduceSumSquare" || op == "ReduceL2") result += x * x;
+    if (op == "ReduceL1") result += abs(x);
+    if (op == "ReduceProd") result *= x;
   }
   if (op == "ReduceMean") result /= static_cast<long>(group.size());
   if (op == "ReduceL2") {  // at 400 bits: an exact root where there is one
@@ -91,8 +95,8 @@ TEST(Reduce, EqualsTheTextbookOnRandomTensors) {
     const bool keeps = random.In(0, 1) == 1;
     const Shape shape = TextbookShape(dims, reduced, keeps);
     const Tensor axes_input = Int64(axes);
-    for (const char* op :
-         {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2"}) {
+    for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare",
+                           "ReduceL1", "ReduceL2", "ReduceProd"}) {
       std::vector<mpq_class> reals;
       for (const auto& group : Groups(shape, TextbookReals(x)))
         reals.push_back(Textbook(op, group));
@@ -116,8 +120,8 @@ TEST(Reduce, EqualsTheTextbookWithExtremeScales) {
   Random random(32);
   for (const float scale : {0x1p-149F, 0x1p-126F, 0x1p127F}) {
     const Tensor x = random.Tensor8(dims, Q({scale}, {5}));
-    for (const char* op :
-         {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2"}) {
+    for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceSumSquare",
+                           "ReduceL1", "ReduceL2", "ReduceProd"}) {
       std::vector<mpq_class> reals;
       for (const auto& group : Groups(TextbookShape(dims, {false, true}, true), TextbookReals(x))) {
         reals.push_back(Textbook(op, group));
@@ -136,7 +140,7 @@ TEST(Reduce, EqualsTheTextbookWithExtremeScales) {
 TEST(Reduce, DecidesLongSumsOfBytesWithoutFallback) {
   Random random(33);
   const Tensor x = random.Tensor8({100, 1000}, Q({0.0123456789F}, {-9}));
-  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL2"}) {
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL1", "ReduceL2"}) {
     const Tensor axes = Int64({1});
     OpRun run{op, {}, {&x, &axes}, Type(ElementType::kInt32Q, Q({0.107F}))};
     run.opset = 18;
@@ -181,7 +185,10 @@ TEST(Reduce, GivesEachElementItsOwnStepWhenNothingIsReduced) {
                                                    {"ReduceMean", {-3, 4}},
                                                    {"ReduceMin", {-3, 4}},
                                                    {"ReduceSumSquare", {9, 16}},
-                                                   {"ReduceL2", {3, 4}}}) {
+                                                   {"ReduceL1", {3, 4}},
+                                                   {"ReduceL2", {3, 4}},
+                                                   {"ReduceProd", {-3, 4}},
+                                                   {"ReduceLogSumExp", {-3, 4}}}) {
     OpRun run{op, {Attribute::Int("noop_with_empty_axes", 1)}, {&x}, Int8Type(Q({1.0F}))};
     run.opset = 18;
     EXPECT_EQ(Integers(run), expected) << op;
@@ -190,8 +197,14 @@ TEST(Reduce, GivesEachElementItsOwnStepWhenNothingIsReduced) {
 
 TEST(Reduce, TakesAScalar) {
   const Tensor x = Int8({}, {-3}, Q({1.0F}));
-  for (const auto& [op, expected] : std::vector<std::pair<std::string, std::int64_t>>{
-           {"ReduceSum", -3}, {"ReduceMean", -3}, {"ReduceMax", -3}, {"ReduceL2", 3}}) {
+  for (const auto& [op, expected] :
+       std::vector<std::pair<std::string, std::int64_t>>{{"ReduceSum", -3},
+                                                         {"ReduceMean", -3},
+                                                         {"ReduceMax", -3},
+                                                         {"ReduceL1", 3},
+                                                         {"ReduceL2", 3},
+                                                         {"ReduceProd", -3},
+                                                         {"ReduceLogSumExp", -3}}) {
     OpRun run{op, {}, {&x}, Int8Type(Q({1.0F}))};
     EXPECT_EQ(run.Run()->dims, Dims{}) << op;
     EXPECT_THAT(Integers(run), ElementsAre(expected)) << op;
@@ -208,7 +221,11 @@ TEST(Reduce, OfNothing) {
   };
   EXPECT_THAT(run("ReduceSum"), ElementsAre(0, 0));
   EXPECT_THAT(run("ReduceSumSquare"), ElementsAre(0, 0));
+  EXPECT_THAT(run("ReduceL1"), ElementsAre(0, 0));
   EXPECT_THAT(run("ReduceL2"), ElementsAre(0, 0));
+  EXPECT_THAT(run("ReduceProd"), ElementsAre(1, 1));
+  EXPECT_THAT(run("ReduceLogSum"), ElementsAre(-kInf, -kInf));
+  EXPECT_THAT(run("ReduceLogSumExp"), ElementsAre(-kInf, -kInf));
   EXPECT_THAT(run("ReduceMax"), ElementsAre(-kInf, -kInf));
   EXPECT_THAT(run("ReduceMin"), ElementsAre(kInf, kInf));
   const Tensor one = Int64({1});
@@ -253,13 +270,17 @@ TEST(Reduce, OfNothingInPlainIntegers) {
   EXPECT_THAT(Integers({"ReduceMax", {}, {&x}, kInt32Type}), ElementsAre(-2147483648));
   EXPECT_THAT(Integers({"ReduceMin", {}, {&x}, kInt32Type}), ElementsAre(2147483647));
   EXPECT_THAT(Integers({"ReduceSum", {}, {&x}, kInt32Type}), ElementsAre(0));
+  EXPECT_THAT(Integers({"ReduceL1", {}, {&x}, kInt32Type}), ElementsAre(0));
+  EXPECT_THAT(Integers({"ReduceProd", {}, {&x}, kInt32Type}), ElementsAre(1));
 }
 
 TEST(Reduce, WrapsPlainIntegers) {
   const Tensor x = Stored(ElementType::kInt32, {3}, {2147483647, 2147483647, 7});
   EXPECT_THAT(Integers({"ReduceSum", {}, {&x}, kInt32Type}), ElementsAre(5));
   EXPECT_THAT(Integers({"ReduceMean", {}, {&x}, kInt32Type}), ElementsAre(1431655767));
-  // (2^31 - 1)^2 is 1 modulo 2^32, twice, and 49.
+  // (2^31 - 1)^2 is 1 modulo 2^32.
+  EXPECT_THAT(Integers({"ReduceProd", {}, {&x}, kInt32Type}), ElementsAre(7));
+  // That twice, and 49.
   EXPECT_THAT(Integers({"ReduceSumSquare", {}, {&x}, kInt32Type}), ElementsAre(51));
   // The root of 2 * (2^31 - 1)^2 + 49 is 3037000498.56, less 2^32.
   EXPECT_THAT(Integers({"ReduceL2", {}, {&x}, kInt32Type}), ElementsAre(3037000498 - 4294967296));
@@ -267,7 +288,8 @@ TEST(Reduce, WrapsPlainIntegers) {
 
 TEST(Reduce, PassesANanOn) {
   const Tensor x = Float({3}, {1, std::numeric_limits<float>::quiet_NaN(), kInf});
-  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2"}) {
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1",
+                         "ReduceL2", "ReduceProd", "ReduceLogSum", "ReduceLogSumExp"}) {
     for (const char* arithmetic : {"exact", "float32"}) {
       OpRun run{op, {}, {&x}, Int8Type(Q({1.0F}, {9})), arithmetic};
       EXPECT_THAT(Integers(run), ElementsAre(9)) << op;

@@ -122,16 +122,17 @@ o.C(5, 'fmod is -1', 'a:i32[2] b:i32[2] -> y:i32[2]', A={'fmod': -1}, G={'fmod':
 o.C(5, 'fmod is left to its default before opset 28, of quantized values', 'a:q[2] b:q[2] -> y:q[2]', opset=27, gopset=28)
 o.C(5, 'fmod is 0 before opset 28, of DOUBLE', 'a:d[2] b:d[2] -> y:d[2]', A={'fmod': 0}, G={'fmod': 1}, opset=13)
 
-o = Op('cum_sum', 'CumSum')
-o.C(1, 'x is the plain INT8 and y the quantized type over it', 'x:i8[3] axis:i64[]=0 -> y:q[3]', 'x:q[3] axis:i64[]=0 -> y:q[3]')
-o.C(1, 'plain types of x and y differ in width', 'x:i32[3] axis:i64[]=0 -> y:i64[3]', 'x:i64[3] axis:i64[]=0 -> y:i64[3]')
-o.C(2, 'axis is INT16', 'x:q[3] axis:i16[]=0 -> y:q[3]', 'x:q[3] axis:i32[]=0 -> y:q[3]')
-o.C(2, 'axis has rank 2', 'x:q[3] axis:i64[1,1]=0 -> y:q[3]', 'x:q[3] axis:i64[1]=0 -> y:q[3]')
-o.C(2, 'axis is the rank', 'x:q[3] axis:i64[]=1 -> y:q[3]', 'x:q[3] axis:i64[]=-1 -> y:q[3]', run='axis')
-o.C(2, 'x has no axis', 'x:q[] axis:i64[]=0 -> y:q[]', 'x:q[1] axis:i64[]=0 -> y:q[1]')
-o.C(3, 'exclusive is 2', 'x:q[3] axis:i64[]=0 -> y:q[3]', A={'exclusive': 2}, G={'exclusive': 1})
-o.C(3, 'reverse is -1', 'x:q[3] axis:i64[]=0 -> y:q[3]', A={'reverse': -1}, G={'reverse': 1})
-o.C(4, 'y is declared with the axes of x exchanged', 'x:q[2,3] axis:i64[]=0 -> y:q[3,2]', 'x:q[2,3] axis:i64[]=0 -> y:q[2,3]')
+for s, t, since in [('cum_prod', 'CumProd', 26), ('cum_sum', 'CumSum', None)]:
+    o = Op(s, t, since)
+    o.C(1, 'x is the plain INT8 and y the quantized type over it', 'x:i8[3] axis:i64[]=0 -> y:q[3]', 'x:q[3] axis:i64[]=0 -> y:q[3]')
+    o.C(1, 'plain types of x and y differ in width', 'x:i32[3] axis:i64[]=0 -> y:i64[3]', 'x:i64[3] axis:i64[]=0 -> y:i64[3]')
+    o.C(2, 'axis is INT16', 'x:q[3] axis:i16[]=0 -> y:q[3]', 'x:q[3] axis:i32[]=0 -> y:q[3]')
+    o.C(2, 'axis has rank 2', 'x:q[3] axis:i64[1,1]=0 -> y:q[3]', 'x:q[3] axis:i64[1]=0 -> y:q[3]')
+    o.C(2, 'axis is the rank', 'x:q[3] axis:i64[]=1 -> y:q[3]', 'x:q[3] axis:i64[]=-1 -> y:q[3]', run='axis')
+    o.C(2, 'x has no axis', 'x:q[] axis:i64[]=0 -> y:q[]', 'x:q[1] axis:i64[]=0 -> y:q[1]')
+    o.C(3, 'exclusive is 2', 'x:q[3] axis:i64[]=0 -> y:q[3]', A={'exclusive': 2}, G={'exclusive': 1})
+    o.C(3, 'reverse is -1', 'x:q[3] axis:i64[]=0 -> y:q[3]', A={'reverse': -1}, G={'reverse': 1})
+    o.C(4, 'y is declared with the axes of x exchanged', 'x:q[2,3] axis:i64[]=0 -> y:q[3,2]', 'x:q[2,3] axis:i64[]=0 -> y:q[2,3]')
 
 def bits(stem, type, opset, A=None):
     """C1 the types, C2 and C3 the shapes"""
@@ -656,11 +657,15 @@ o.C(4, 'k is INT32', 'x:q[3] k:i32[1]=2 -> values:q indices:i64', 'x:q[3] k:i64[
 o.C(5, 'indices alone is declared with the size of x', 'x:q[3] k:i64[1]=2 -> values:q[2] indices:i64[3]', 'x:q[3] k:i64[1]=2 -> values:q[2] indices:i64[2]')
 
 # ---- reductions
-for s, t, at, bool_ in [('reduce_l2', 'ReduceL2', 18, 0), ('reduce_max', 'ReduceMax', 18, 1), ('reduce_mean', 'ReduceMean', 18, 0),
-                        ('reduce_min', 'ReduceMin', 18, 1), ('reduce_sum', 'ReduceSum', 13, 0), ('reduce_sum_square', 'ReduceSumSquare', 18, 0)]:
+for s, t, at, bool_ in [('reduce_l1', 'ReduceL1', 18, 0), ('reduce_l2', 'ReduceL2', 18, 0), ('reduce_log_sum', 'ReduceLogSum', 18, 0),
+                        ('reduce_log_sum_exp', 'ReduceLogSumExp', 18, 0), ('reduce_max', 'ReduceMax', 18, 1), ('reduce_mean', 'ReduceMean', 18, 0),
+                        ('reduce_min', 'ReduceMin', 18, 1), ('reduce_prod', 'ReduceProd', 18, 0), ('reduce_sum', 'ReduceSum', 13, 0),
+                        ('reduce_sum_square', 'ReduceSumSquare', 18, 0)]:
     o = Op(s, t, 20 if bool_ else at)
     if bool_:
         o.C(1, 'x is BOOL and y UINT8', 'x:b[3] -> y:u8[1]', 'x:b[3] -> y:b[1]')
+    elif 'Log' in t:
+        o.C(1, 'plain integers of one type, which the sum without a logarithm takes', 'x:i32[3] -> y:i32[1]', 'x:d[3] -> y:d[1]')
     else:
         o.C(1, 'plain types that differ: the sum would fit a wider one', 'x:i8[3] -> y:i32[1]', 'x:i8[3] -> y:i8[1]')
     o.C(1, 'the output is BOOL, which is no real operand', 'x:q[3] -> y:b[1]', 'x:q[3] -> y:f[1]')
@@ -820,6 +825,13 @@ o.C(1, 'the output is BOOL, which is no real operand', 'x:q[3] -> y:b[3]', 'x:q[
 o.C(1, 'x is the plain INT8, y the quantized type over it', 'x:i8[3] -> y:q[3]', 'x:q[3] -> y:q[3]')
 o.C(2, 'axis is -rank - 1', 'x:q[2,3] -> y:q', A={'axis': -3}, G={'axis': -2})
 o.C(2, 'axis is the rank, before opset 13, where the sum would be over none', 'x:q[2,3] -> y:q', A={'axis': 2}, G={'axis': 1}, opset=12)
+same_shape(o, 3)
+
+o = Op('hardmax', 'Hardmax')
+o.C(1, 'y is the plain INT8, as ArgMax has an INT64', 'x:q[3] -> y:i8[3]', 'x:q[3] -> y:q[3]')
+o.C(1, 'plain integers of one type, which ArgMax takes', 'x:i32[3] -> y:i32[3]', 'x:d[3] -> y:d[3]')
+o.C(2, 'axis is the rank', 'x:q[2,3] -> y:q', A={'axis': 2}, G={'axis': 1})
+o.C(2, 'the default axis before opset 13 is 1, which x of rank 1 has not', 'x:q[3] -> y:q', 'x:q[3] -> y:q', opset=12, gopset=13)
 same_shape(o, 3)
 
 o = Op('log_softmax', 'LogSoftmax')

@@ -1,4 +1,4 @@
-"""Softmax, LogSoftmax and the normalizations."""
+"""Softmax, LogSoftmax, Hardmax and the normalizations."""
 from fractions import Fraction
 
 from .. import functions as F
@@ -7,10 +7,11 @@ from ..arithmetic import EXACT
 from ..reals import INF, NAN, f32, is_nan
 from ..types import FLOAT, elements, unsupported
 from .core import OPERATORS, Operator, broadcast, broadcast_index, lines, operator, planned
+from .elementwise import wins
 from .power import power, power32
 
 
-# Softmax and LogSoftmax.
+# Softmax, LogSoftmax and Hardmax.
 def rows(call, number):
     """The lines that are summed over (softmax.S2, S4), without empty ones."""
     d = call.dims(0)
@@ -87,13 +88,14 @@ def log_softmax32(n, v):
     return [n.sub(x, logarithm) for x in d]
 
 
-def by_rows(name, stem, kernel, exact, binary32):
-    def infer(call):
-        call.real_or("C1", "DOUBLE")
-        d = call.dims(0)
-        call.axis("C2", 1 if call.opset < 13 else -1, len(d))
-        return [d]
+def infer_rows(call):
+    call.real_or("C1", "DOUBLE")
+    d = call.dims(0)
+    call.axis("C2", 1 if call.opset < 13 else -1, len(d))
+    return [d]
 
+
+def by_rows(name, stem, kernel, exact, binary32):
     def plan(call):
         x, y = call.inputs[0], call.outs[0]
 
@@ -110,11 +112,22 @@ def by_rows(name, stem, kernel, exact, binary32):
         if own:
             return lambda: [own()]
         return lambda: [call.effective().store(y, steps(call.numbers))]
-    OPERATORS[name] = Operator(name, stem, infer, plan, (1, 1), shape="C3", attributes="axis:i")
+    OPERATORS[name] = Operator(name, stem, infer_rows, plan, (1, 1), shape="C3", attributes="axis:i")
 
 
 by_rows("Softmax", "softmax", "softmax", softmax_exact, softmax32)
 by_rows("LogSoftmax", "log_softmax", "log_softmax", log_softmax_exact, log_softmax32)
+
+
+def hardmax(call):  # hardmax.S1 to S3
+    x, choose = call.inputs[0], wins(True)
+    reals, out = x.reals(), [call.numbers.constant(Fraction(0))] * len(x.data)
+    for row in rows(call, "C2"):
+        out[row[choose([reals[i] for i in row])]] = call.numbers.constant(Fraction(1))
+    return [call.store(out)]
+
+
+OPERATORS["Hardmax"] = Operator("Hardmax", "hardmax", infer_rows, planned(hardmax), (1, 1), shape="C3", attributes="axis:i")
 
 
 # Normalization.

@@ -1,7 +1,8 @@
-"""Reductions along axes, ArgMax and ArgMin."""
+"""Reductions along axes, ArgMax and ArgMin, CumSum and CumProd."""
 from fractions import Fraction
 
-from ..reals import INF
+from .. import functions as F
+from ..reals import INF, NAN, is_nan, pow2
 from ..types import INT64, strides
 from .core import OPERATORS, Operator, lines, operator, planned, walk
 from .elementwise import wins
@@ -79,13 +80,56 @@ def root(n, x):
     return n.function("sqrt", x)
 
 
+def product(n, v):
+    total = n.constant(Fraction(1))
+    for x in v:
+        total = n.mul(total, x)
+    return total
+
+
+def log_sum_exp_exact(v):
+    """reduce_log_sum_exp.S1 of finite elements."""
+    top = max(v)
+    below = [Fraction(x - top) for x in v]
+    below.remove(0)
+    if not below:
+        return top
+
+    def rest(bits):
+        e = [F.exp_interval(x, bits) for x in below]
+        return sum(p for p, _ in e), sum(q for _, q in e)
+
+    def interval(bits):
+        lo, hi = F.ln_interval(*(1 + s for s in rest(bits)), bits)
+        return top + lo, top + hi
+    lo, hi = rest(256)
+    if hi < pow2(-256):  # ln(1 + s) lies between s - s^2 / 2 and s
+        return F.Approximate(lambda bits: (top + lo - lo * lo / 2, top + hi))
+    return F.Approximate(interval)
+
+
+def log_sum_exp(n, v):
+    if any(is_nan(x) for x in v):  # S5
+        return NAN
+    top = max(v, default=-INF)
+    if top in (INF, -INF):
+        return top
+    if not n.binary32:
+        return log_sum_exp_exact([x for x in v if x != -INF])
+    return n.add(top, n.function("log", n.total(n.function("exp", n.sub(x, top)) for x in v)))
+
+
 reduction("ReduceMean", "reduce_mean", 18, folded(lambda n, g: n.div(n.total(g), n.constant(Fraction(len(g))))),
           "plain")
 reduction("ReduceSum", "reduce_sum", 13, folded(lambda n, g: n.total(g)), "plain")
 reduction("ReduceMax", "reduce_max", 18, extreme(True), "plain", "BOOL")
 reduction("ReduceMin", "reduce_min", 18, extreme(False), "plain", "BOOL")
 reduction("ReduceSumSquare", "reduce_sum_square", 18, folded(lambda n, g: n.total(n.mul(v, v) for v in g)), "plain")
+reduction("ReduceL1", "reduce_l1", 18, folded(lambda n, g: n.total(abs(v) for v in g)), "plain")
 reduction("ReduceL2", "reduce_l2", 18, folded(lambda n, g: root(n, n.total(n.mul(v, v) for v in g))), "plain")
+reduction("ReduceProd", "reduce_prod", 18, folded(product), "plain")
+reduction("ReduceLogSum", "reduce_log_sum", 18, folded(lambda n, g: n.function("log", n.total(g))), "DOUBLE")
+reduction("ReduceLogSumExp", "reduce_log_sum_exp", 18, folded(log_sum_exp), "DOUBLE")
 
 
 def arg(name, stem, greatest):  # arg_max.S1 to S4
@@ -120,29 +164,32 @@ arg("ArgMax", "arg_max", True)
 arg("ArgMin", "arg_min", False)
 
 
-class CumSum:  # cum_sum.S1 to S3
-    @staticmethod
-    def infer(call):
-        axis = call.inputs[1]
-        call.real_or("C1", "plain", operands=call.inputs[:1])
-        call.require(axis.type.name in ("INT32", "INT64"), "C2", "axis is " + axis.type.name)
-        call.require(axis.dims is None or tuple(axis.dims) in ((), (1,)), "C2", "axis is no scalar")
-        for name in ("exclusive", "reverse"):
-            call.require(call.attr(name, 0) in (0, 1), "C3", name)
-        call.axes("C2", call.values(1), len(call.dims(0)))
-        return [call.dims(0)]
+def running(name, stem, since, first, step):  # cum_sum.S1 to S3, cum_prod.S1 to S3
+    class Running:
+        @staticmethod
+        def infer(call):
+            axis = call.inputs[1]
+            call.real_or("C1", "plain", operands=call.inputs[:1])
+            call.require(axis.type.name in ("INT32", "INT64"), "C2", "axis is " + axis.type.name)
+            call.require(axis.dims is None or tuple(axis.dims) in ((), (1,)), "C2", "axis is no scalar")
+            for flag in ("exclusive", "reverse"):
+                call.require(call.attr(flag, 0) in (0, 1), "C3", flag)
+            call.axes("C2", call.values(1), len(call.dims(0)))
+            return [call.dims(0)]
 
-    @staticmethod
-    def compute(call):
-        x = call.inputs[0]
-        n = call.numbers
-        v, out = n.of(x), [None] * len(x.data)
-        for line in lines(x.dims, call.axes("C2", call.values(1), len(x.dims))[0]):
-            total = n.zero
-            for i in reversed(line) if call.attr("reverse", 0) else line:
-                before, total = total, n.add(total, v[i])
-                out[i] = before if call.attr("exclusive", 0) else total
-        return [call.store(out)]
+        @staticmethod
+        def compute(call):
+            x = call.inputs[0]
+            n = call.numbers
+            v, out = n.of(x), [None] * len(x.data)
+            for line in lines(x.dims, call.axes("C2", call.values(1), len(x.dims))[0]):
+                total = n.constant(Fraction(first))
+                for i in reversed(line) if call.attr("reverse", 0) else line:
+                    before, total = total, step(n, total, v[i])
+                    out[i] = before if call.attr("exclusive", 0) else total
+            return [call.store(out)]
+    operator(name, stem, (2, 2), shape="C4", operands=(0,), attributes="exclusive:i reverse:i", since=since)(Running)
 
 
-operator("CumSum", "cum_sum", (2, 2), shape="C4", operands=(0,), attributes="exclusive:i reverse:i", since=11)(CumSum)
+running("CumSum", "cum_sum", 11, 0, lambda n, a, b: n.add(a, b))
+running("CumProd", "cum_prod", 26, 1, lambda n, a, b: n.mul(a, b))
