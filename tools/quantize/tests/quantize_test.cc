@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "measure.h"
 #include "qtx/format/check.h"
@@ -336,6 +337,161 @@ TEST(Quantize, LeavesIntegersAlone) {
   }
 }
 
+// What an exporter writes for a shape of -1: nothing declares c and r, which follow from the nodes.
+TEST(Quantize, LeavesIntegersOfConstantOfShapeAlone) {
+  Model model = Builder()
+                    .Input("x", {2, 4})
+                    .Constant("w", Floats({4, 4}, Waves(16, 0.7)))
+                    .Constant("size", Integers({1}, {1}))
+                    .Constant("minus", Integers({}, {-1}))
+                    .Add("MatMul", {"x", "w"}, "m", {2, 4})
+                    .Add("ConstantOfShape", {"size"}, "c", {1})
+                    .Add("Mul", {"c", "minus"}, "r", {1})
+                    .Add("Reshape", {"m", "r"}, "t", {8})
+                    .Add("Relu", {"t"}, "y", {8})
+                    .Output("y");
+  format::Attribute one;
+  one.name = "value";
+  one.type = format::AttributeType::kTensor;
+  one.t = format::ToTensorData("", Integers({1}, {1}));
+  model.graph.nodes[1].attributes = {one};
+  std::erase_if(model.graph.values,
+                [](const format::ValueInfo& info) { return info.name == "c" || info.name == "r"; });
+  const std::vector<Tensor> samples = {Floats({2, 4}, Waves(8, 1.1))};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_TRUE(format::Check(result->model).empty());
+  EXPECT_EQ(TypeOf(result->model, "t").elem_type, ElementType::kInt8Q);
+}
+
+// Scores x * w, from -10 to 10, of which a mask hides the second half: Softmax of what is left.
+Model Attention(float hidden) {
+  std::vector<float> mask(8, 0), diagonal(64, 0);
+  std::fill(mask.begin() + 4, mask.end(), hidden);
+  for (std::size_t i = 0; i < 8; ++i) diagonal[9 * i] = 1;
+  return Builder()
+      .Input("x", {1, 1, 8})
+      .Constant("w", Floats({8, 8}, diagonal))
+      .Constant("mask", Floats({1, 8}, mask))
+      .Add("MatMul", {"x", "w"}, "scores", {1, 1, 8})
+      .Add("Add", {"scores", "mask"}, "masked", {1, 1, 8})
+      .Add("Softmax", {"masked"}, "y", {1, 1, 8}, {format::Attribute::Int("axis", 2)})
+      .Output("y");
+}
+
+std::vector<Tensor> Scores() {
+  std::vector<Tensor> samples = {Floats({1, 1, 8}, {2, 1, -10, 0, 9, 10, -3, 5})};
+  for (int i = 1; i < 8; ++i) {
+    std::vector<float> waves = Waves(8, 0.9 + 0.37 * static_cast<double>(i));
+    for (float& x : waves) x *= 10;
+    samples.push_back(Floats({1, 1, 8}, waves));
+  }
+  return samples;
+}
+
+const LedgerEntry* EntryOf(const Quantized& result, const std::string& value,
+                           const std::string& field) {
+  for (const LedgerEntry& entry : result.ledger) {
+    if (entry.value == value && entry.field == field) return &entry;
+  }
+  return nullptr;
+}
+
+// Int8 over -10010 to 10 has steps of 39: all that is not hidden would be the same. Of the first
+// sample e^2, e^1, e^-10 and e^0 over their sum 11.1075 are 0.6652, 0.2447, 0.0000 and 0.0900.
+TEST(Quantize, KeepsScoresFloatThatAMaskPutsFarAway) {
+  for (const float hidden : {-1e4F, std::numeric_limits<float>::lowest()}) {
+    const auto result = Quantize(*Measured(Attention(hidden), Scores()), {});
+    ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+    EXPECT_TRUE(format::Check(result->model).empty());
+    EXPECT_EQ(TypeOf(result->model, "masked").elem_type, ElementType::kFloat);
+    EXPECT_EQ(TypeOf(result->model, "scores").elem_type, ElementType::kInt8Q);
+    const LedgerEntry* entry = EntryOf(*result, "masked", "values far apart");
+    ASSERT_NE(entry, nullptr);
+    EXPECT_THAT(entry->why, HasSubstr("of 255 steps"));
+    auto interpreter = *reference::Interpreter::Prepare(result->model);
+    const auto samples = Scores();
+    const Tensor y = (*interpreter.Run(std::span(samples.data(), 1)))[0];
+    const std::vector<double> expected = {0.6652, 0.2447, 0, 0.0900, 0, 0, 0, 0};
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      // Both x and the scores are off by up to 10 / 255: e^0.08 is 1.08.
+      EXPECT_NEAR(static_cast<double>(y.As<float>()[i]), expected[i], 0.05) << i;
+    }
+  }
+}
+
+TEST(Quantize, TakesValuesFarApartWhereARuleAsksForThemOrTheTypeIsWide) {
+  const Model model = *Measured(Attention(-1e4F), Scores());
+  Options options;
+  options.rules = *ParseRules("- float: false\n", "rules.yaml");
+  auto result = Quantize(model, options);
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(TypeOf(result->model, "masked").elem_type, ElementType::kInt8Q);
+  EXPECT_EQ(EntryOf(*result, "masked", "values far apart"), nullptr);
+  options = {};  // steps of 0.15: 131 for those from -10 to 10
+  options.settings.activations = *ParseActivations("int16");
+  result = Quantize(model, options);
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(TypeOf(result->model, "masked").elem_type, ElementType::kInt16Q);
+}
+
+// 16 bits have 32 steps in each of the 2048 bins, but all scores are in two of them.
+TEST(Quantize, KeepsScoresFloatBesideTheLowestFloatInSixteenBits) {
+  Options options;
+  options.settings.activations = *ParseActivations("int16");
+  const auto result =
+      Quantize(*Measured(Attention(std::numeric_limits<float>::lowest()), Scores()), options);
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(TypeOf(result->model, "masked").elem_type, ElementType::kFloat);
+}
+
+// The mask alone is two numbers, which integers stand for exactly.
+TEST(Quantize, StoresAMaskOfTwoNumbers) {
+  const Model model = Builder()
+                          .Input("x", {1, 4})
+                          .Constant("factor", Floats({1, 4}, {-1e4F, -1e4F, -1e4F, -1e4F}))
+                          .Add("Mul", {"x", "factor"}, "mask", {1, 4})
+                          .Add("Neg", {"mask"}, "y", {1, 4})
+                          .Output("y");
+  const std::vector<Tensor> samples = {Floats({1, 4}, {0, 1, 1, 0})};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(TypeOf(result->model, "mask").elem_type, ElementType::kInt8Q);
+}
+
+// A weight is stored whatever becomes of the product's input.
+TEST(Quantize, StoresWeightsBesideValuesFarApart) {
+  const Model model = Builder()
+                          .Input("x", {1, 4})
+                          .Constant("w", Floats({4, 2}, Waves(8, 0.7)))
+                          .Add("MatMul", {"x", "w"}, "y", {1, 2})
+                          .Output("y");
+  std::vector<Tensor> samples = {Floats({1, 4}, {1, -1, 0.5F, -1000})};
+  for (int i = 1; i < 8; ++i)
+    samples.push_back(Floats({1, 4}, Waves(4, 0.9 + 0.37 * static_cast<double>(i))));
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_TRUE(format::Check(result->model).empty());
+  EXPECT_EQ(TypeOf(result->model, "w").elem_type, ElementType::kInt8Q);
+  EXPECT_EQ(Operators(result->model), std::vector<std::string>{"MatMul"});
+  EXPECT_NE(EntryOf(*result, "x", "values far apart"), nullptr);
+}
+
+// An infinity would become the end of the range, and hide nothing from a Softmax.
+TEST(Quantize, KeepsValuesWithInfinitiesFloat) {
+  Model model = *Measured(Attention(-1e4F), Scores());
+  for (format::ValueInfo& info : model.graph.values) {
+    if (info.name != "masked") continue;
+    info.type->statistics->min = {-10};
+    info.type->statistics->histogram.reset();
+    info.type->statistics->infinity_count = 8;
+  }
+  const auto result = Quantize(model, {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(TypeOf(result->model, "masked").elem_type, ElementType::kFloat);
+  EXPECT_NE(EntryOf(*result, "masked", "infinities and NaN"), nullptr);
+}
+
 TEST(Quantize, NamesWhatIsMissing) {
   EXPECT_EQ(ErrorOf(Quantize(Network(), {})),
             "value 'x': found no statistics (qtx calibrate writes them)");
@@ -398,6 +554,28 @@ TEST(Quantize, MakesAMatMulAndItsBiasOneGemm) {
   ASSERT_TRUE(result.has_value()) << ErrorOf(result);
   EXPECT_EQ(Operators(result->real), std::vector<std::string>{"Gemm"});
   EXPECT_EQ(TypeOf(result->model, "b").elem_type, ElementType::kInt32Q);
+}
+
+// As exporters give equal constants: the second layer's weights and bias are those of the first.
+TEST(Quantize, ReadsConstantsBehindAnIdentity) {
+  Model model = Builder()
+                    .Input("x", {1, 2})
+                    .Constant("w", Floats({2, 2}, Waves(4, 1)))
+                    .Constant("b", Floats({2}, {1, 2}))
+                    .Add("Identity", {"w"}, "w2", {2, 2})
+                    .Add("Identity", {"b"}, "b2", {2})
+                    .Add("Identity", {"b2"}, "b3", {2})
+                    .Add("Gemm", {"x", "w", "b"}, "m", {1, 2})
+                    .Add("Gemm", {"m", "w2", "b3"}, "y", {1, 2})
+                    .Output("y");
+  const std::vector<Tensor> samples = {Floats({1, 2}, {1, -1})};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_TRUE(format::Check(result->model).empty());
+  EXPECT_EQ(Operators(result->model), (std::vector<std::string>{"Cast", "Gemm", "Gemm", "Cast"}));
+  const auto& second = result->model.graph.nodes[2];
+  EXPECT_EQ(TypeOf(result->model, second.inputs[1]).elem_type, ElementType::kInt8Q);
+  EXPECT_EQ(TypeOf(result->model, second.inputs[2]).elem_type, ElementType::kInt32Q);
 }
 
 // Clip to 1.0 in a range of 0 to 2 that its neighbour in a Concat asks for: stored 0 to 127 or so.

@@ -51,9 +51,9 @@ struct Settings {
 
 /// Settings for some nodes; absent ones keep the general setting.
 struct Rule {
-  std::string name = "*";     // glob on the node's name and its outputs' names
-  std::string op_type = "*";  // glob
-  bool keep_float = false;
+  std::string name = "*";          // glob on the node's name and its outputs' names
+  std::string op_type = "*";       // glob
+  std::optional<bool> keep_float;  // false: also quantizes values that integers would ruin
   std::optional<ActivationChoice> activations;
   std::optional<WeightChoice> weights;
   std::optional<RangeMethods> activation_range, weight_range;
