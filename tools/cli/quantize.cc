@@ -17,6 +17,7 @@
 #include "qtx/format/print.h"
 #include "quantize_report.h"
 #include "report_files.h"
+#include "widen_halves.h"
 
 namespace qtx::cli {
 namespace {
@@ -118,6 +119,7 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
     QTX_ASSIGN_OR_RETURN(how.rules, quantize::ParseRules(text, options.rules));
   }
   QTX_ASSIGN_OR_RETURN(convert::Conversion source, ReadModel(options));
+  QTX_RETURN_IF_ERROR(WidenHalves(source.model, options.model));
   std::unique_ptr<calibrate::Samples> samples;
   if (!options.data.empty()) {
     QTX_ASSIGN_OR_RETURN(samples, calibrate::OpenFiles(source.model, options.data,

@@ -10,6 +10,7 @@
 #include "qtx/format/description.h"
 #include "qtx/format/inference.h"
 #include "qtx/format/scopes.h"
+#include "qtx/graph/widen.h"
 #include "rewrite.h"
 
 namespace qtx::quantize {
@@ -74,7 +75,8 @@ Result<Quantized> QuantizeFlat(const format::FlatModel& flat, const Options& opt
 }  // namespace
 
 Result<Quantized> Quantize(const format::Model& model, const Options& options) {
-  const format::FlatModel flat(model);
+  QTX_ASSIGN_OR_RETURN(const graph::Widened widened, graph::WidenHalves(model));
+  const format::FlatModel flat(widened.model);
   Options nested = options;
   nested.measure = MeasureOf(flat, options.measure);
   auto result = QuantizeFlat(flat, nested);

@@ -492,6 +492,33 @@ TEST(Quantize, KeepsValuesWithInfinitiesFloat) {
   EXPECT_NE(EntryOf(*result, "masked", "infinities and NaN"), nullptr);
 }
 
+// x and y are FLOAT16, w is 1, 2, -0.25 and 1/3 as FLOAT16 has it: 0x3c00 0x4000 0xb400 0x3555. In
+// units of 1 / 127 and 2 / 127 these are 127, 127, -31.75 and 21.16.
+TEST(Quantize, ComputesInFloatWhatTheModelComputesInHalves) {
+  Tensor w = *format::MakeTensor(ElementType::kFloat16, {2, 2});
+  const std::vector<std::uint8_t> bytes = {0x00, 0x3c, 0x00, 0x40, 0x00, 0xb4, 0x55, 0x35};
+  std::ranges::transform(bytes, w.bytes.begin(), [](std::uint8_t b) { return std::byte{b}; });
+  Model model = Builder()
+                    .Input("x", {1, 2})
+                    .Constant("w", w)
+                    .Add("MatMul", {"x", "w"}, "m", {1, 2})
+                    .Add("Relu", {"m"}, "y", {1, 2})
+                    .Output("y");
+  model.graph.inputs[0].type->elem_type = ElementType::kFloat16;
+  model.graph.outputs[0].type->elem_type = ElementType::kFloat16;
+  model.graph.values[0].type->elem_type = ElementType::kFloat16;
+  Options options;
+  options.settings.activations = *ParseActivations("float");
+  const auto result = Quantize(model, options);
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_TRUE(format::Check(result->model).empty());
+  EXPECT_EQ(Operators(result->model), (std::vector<std::string>{"Cast", "MatMul", "Relu", "Cast"}));
+  const Tensor stored = *format::LoadInitializer(result->model, "w");
+  EXPECT_FLOAT_EQ(stored.quantization->scale[0], 1.0F / 127);
+  EXPECT_FLOAT_EQ(stored.quantization->scale[1], 2.0F / 127);
+  EXPECT_THAT(format::UnpackInt32(stored), testing::ElementsAre(127, 127, -32, 21));
+}
+
 TEST(Quantize, NamesWhatIsMissing) {
   EXPECT_EQ(ErrorOf(Quantize(Network(), {})),
             "value 'x': found no statistics (qtx calibrate writes them)");

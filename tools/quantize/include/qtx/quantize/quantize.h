@@ -99,6 +99,7 @@ struct Quantized {
 };
 
 /// Quantizes every node that operators.cc lists, those of bodies too, unless a rule keeps it float.
+/// FLOAT16 and BFLOAT16 become FLOAT before (graph::WidenHalves).
 /// Statistics are read from the values' types and kept there.
 /// Errors: kInvalid for a value without statistics or a rule that matches nothing (named); those of
 /// ChooseParameters, RangeOf and `measure`.
