@@ -10,6 +10,7 @@
 
 #include "measure.h"
 #include "qtx/format/check.h"
+#include "qtx/quantize/search.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::quantize::quantize_test {
@@ -128,7 +129,8 @@ std::vector<std::string> Operators(const Model& model) {
   return operators;
 }
 
-std::string ErrorOf(const Result<Quantized>& result) {
+template <typename T>
+std::string ErrorOf(const Result<T>& result) {
   return result.has_value() ? "" : result.error().where + ": " + result.error().message;
 }
 
@@ -719,6 +721,88 @@ TEST(Quantize, WorksInsideBodies) {
     for (std::size_t i = 0; i < real->at("y").size(); ++i)
       EXPECT_NEAR(stored->at("y")[i], real->at("y")[i], 0.05F);
   }
+}
+
+Judge JudgeOn(const std::vector<Tensor>& samples) {
+  return [samples](const Quantized& quantized) -> Result<QuantizationReport> {
+    QTX_ASSIGN_OR_RETURN(auto real, reference::Interpreter::Prepare(quantized.real, "float32"));
+    QTX_ASSIGN_OR_RETURN(auto stored, reference::Interpreter::Prepare(quantized.model));
+    const auto run = [](reference::Interpreter& interpreter) -> ModelRun {
+      return [&interpreter](std::span<const Tensor> inputs, const Observer& observer) {
+        interpreter.set_observer(observer);
+        const auto outputs = interpreter.Run(inputs);
+        return outputs.has_value() ? Result<void>() : Result<void>(outputs.error());
+      };
+    };
+    Comparison comparison(quantized);
+    for (const Tensor& sample : samples)
+      QTX_RETURN_IF_ERROR(comparison.Add(std::span(&sample, 1), run(real), run(stored)));
+    return comparison.Finish();
+  };
+}
+
+std::int64_t CountOf(const Model& model, ElementType type) {
+  const auto& values = model.graph.values;
+  return std::ranges::count_if(values, [type](const format::ValueInfo& info) {
+    return info.type && info.type->elem_type == type;
+  });
+}
+
+// 1 dB more than 8 bits give, for which 16 bits everywhere are too much.
+TEST(QuantizeTo, WidensAsFewNodesAsAnErrorNeeds) {
+  const Model model = Calibrated();
+  const double eight = SqnrOf(model, Quantize(model, {})->model);
+  const auto found =
+      QuantizeTo(*ParseTarget(std::to_string(eight + 1) + "dB"), model, {}, JudgeOn(Samples()));
+  ASSERT_TRUE(found.has_value()) << found.error().Text();
+  EXPECT_TRUE(format::Check(found->quantized.model).empty());
+  EXPECT_GE(SqnrOf(model, found->quantized.model), eight + 0.99);  // of the model as it was folded
+  EXPECT_GT(CountOf(found->quantized.model, ElementType::kInt16Q), 0);
+  EXPECT_GT(CountOf(found->quantized.model, ElementType::kInt8Q), 2);  // more than the weights
+  // What is met already costs one model.
+  const auto met = QuantizeTo(*ParseTarget("20dB"), model, {}, JudgeOn(Samples()));
+  ASSERT_TRUE(met.has_value());
+  EXPECT_EQ(met->tried, 1U);
+  EXPECT_EQ(*met->quantized.model.Serialize(), *Quantize(model, {})->model.Serialize());
+  // FLOAT gives more than any number of bits.
+  const auto real = QuantizeTo(*ParseTarget("110dB"), model, {}, JudgeOn(Samples()));
+  ASSERT_TRUE(real.has_value()) << real.error().Text();
+  EXPECT_GE(SqnrOf(model, real->quantized.model), 109);
+  EXPECT_GT(real->real, 0U);
+}
+
+// Two products of 64 x 64 weights: 8192 bytes as INT8, half of that as INT4 and 4 bytes for each of
+// 256 scales of blocks in place of 128.
+TEST(QuantizeTo, NarrowsAsFewWeightsAsASizeNeeds) {
+  const Model model = Builder()
+                          .Input("x", {1, 64})
+                          .Constant("v", Floats({64, 64}, Waves(4096, 0.7)))
+                          .Constant("w", Floats({64, 64}, Waves(4096, 1.3)))
+                          .Add("MatMul", {"x", "v"}, "m", {1, 64})
+                          .Add("MatMul", {"m", "w"}, "y", {1, 64})
+                          .Output("y");
+  Options options;
+  options.settings.activations = *ParseActivations("float");
+  const auto eight = static_cast<std::int64_t>(Quantize(model, options)->model.Serialize()->size());
+  Target target;
+  target.bytes = eight - 1000;
+  const auto found = QuantizeTo(target, model, options, nullptr);
+  ASSERT_TRUE(found.has_value()) << found.error().Text();
+  EXPECT_EQ(found->narrow, 1U);
+  EXPECT_LE(std::ssize(*found->quantized.model.Serialize()), *target.bytes);
+  EXPECT_EQ(CountOf(found->quantized.model, ElementType::kInt4Q), 1);
+  target.bytes = 4000;
+  EXPECT_THAT(ErrorOf(QuantizeTo(target, model, options, nullptr)),
+              HasSubstr("bytes with all weights in INT4, expected at most 4000"));
+}
+
+TEST(ParseTarget, TakesDecibelsAndBytes) {
+  EXPECT_EQ(ParseTarget("30dB")->sqnr_db, 30);
+  EXPECT_EQ(ParseTarget("1.5MB")->bytes, 1500000);
+  EXPECT_EQ(ParseTarget("800kB")->bytes, 800000);
+  EXPECT_EQ(ParseTarget("12B")->bytes, 12);
+  for (const char* text : {"", "30", "dB", "-3dB", "0B", "nanB", "infdB", "1e30GB", "30 dB "})
+    EXPECT_FALSE(ParseTarget(text).has_value()) << text;
 }
 
 TEST(ParseRules, SaysWhereAndWhatItExpected) {
