@@ -18,6 +18,7 @@
 #include "qtx/format/print.h"
 #include "report_files.h"
 #include "shard.h"
+#include "widen_halves.h"
 
 namespace qtx::cli {
 namespace {
@@ -169,8 +170,10 @@ int Measure(const CalibrateOptions& options) {
   if (const auto files = CheckFiles(options); !files.has_value()) return Fail(files.error());
   auto library = LibraryOptions(options);
   if (!library.has_value()) return Fail(library.error());
-  const auto model = LoadAnyModel(options.inputs[0]);
+  auto model = LoadAnyModel(options.inputs[0]);
   if (!model.has_value()) return Fail(model.error());
+  if (const auto done = WidenHalves(*model, options.inputs[0]); !done.has_value())
+    return Fail(done.error());
   const auto samples = calibrate::OpenFiles(
       *model, options.data, {.shapes = options.shapes, .preprocess = options.preprocess});
   if (!samples.has_value()) return Fail(samples.error());

@@ -127,6 +127,7 @@ struct QuantizeOptions : Reporting {
   std::string rules;
   std::string io = "float";
   bool equalize = false, correct_bias = false;
+  std::string target;             // an error or a size; empty: none
   std::vector<std::string> data;  // folders and files
   std::vector<std::string> shapes;
   std::string preprocess;

@@ -273,10 +273,13 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
                     "Equalize the ranges of weights across layers, by powers of two");
   command->add_flag("--bias-correction", options.correct_bias,
                     "Correct biases for the mean error of quantized weights");
+  command->add_option("--target", options.target,
+                      "The least SQNR of the outputs on --data, such as 30dB, or the largest file, "
+                      "such as 1.5MB: other types for as few nodes as it takes");
   auto* data = command->add_option(
       "--data", options.data,
       "Folders and files of inputs, as for qtx calibrate: for missing statistics, those that the "
-      "two options above need, and the inputs of --report");
+      "options above need, and the inputs of --report");
   command->add_option("--shape", options.shapes, "DIMS or NAME=DIMS of raw inputs")->needs(data);
   command
       ->add_option("--preprocess", options.preprocess,

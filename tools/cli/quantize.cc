@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "commands.h"
@@ -15,8 +16,10 @@
 #include "qtx/convert/convert.h"
 #include "qtx/format/check.h"
 #include "qtx/format/print.h"
+#include "qtx/quantize/search.h"
 #include "quantize_report.h"
 #include "report_files.h"
+#include "widen_halves.h"
 
 namespace qtx::cli {
 namespace {
@@ -101,6 +104,34 @@ Result<std::string> NoteOnQuantized(const format::Model& model, const Quantized&
                    "was made of; 'qtx convert --eight-bits TYPE' changes INT8Q and UINT8Q"};
 }
 
+Result<std::optional<quantize::Target>> TargetOf(const QuantizeOptions& options) {
+  if (options.target.empty()) return std::optional<quantize::Target>();
+  QTX_ASSIGN_OR_RETURN(const quantize::Target target,
+                       Named("--target", quantize::ParseTarget(options.target)));
+  if (target.sqnr_db && options.data.empty())
+    return Error{ErrorCode::kUsage, "--target " + options.target, "needs --data"};
+  return std::optional(target);
+}
+
+Result<quantize::Found> WithoutSearch(Result<Quantized> quantized) {
+  if (!quantized.has_value()) return std::move(quantized).error();
+  quantize::Found found;
+  found.quantized = *std::move(quantized);
+  return found;
+}
+
+// What a search found, in a line.
+std::string NoteOn(const quantize::Found& found, const quantize::Target& target) {
+  std::string note = fmt::format("--target: {} bytes", found.bytes);
+  if (target.sqnr_db) {
+    double worst = std::numeric_limits<double>::infinity();
+    for (const auto& output : found.report.outputs) worst = std::min(worst, output.errors.sqnr_db);
+    note += fmt::format(", outputs of {:.2f} dB and more", worst);
+  }
+  return note + fmt::format("; {} nodes of 16 bits, {} FLOAT, {} of INT4 weights; {} models tried",
+                            found.wide, found.real, found.narrow, found.tried);
+}
+
 struct QuantizeOutcome {
   Quantized quantized;
   std::optional<quantize::QuantizationReport> report;
@@ -118,6 +149,7 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
     QTX_ASSIGN_OR_RETURN(how.rules, quantize::ParseRules(text, options.rules));
   }
   QTX_ASSIGN_OR_RETURN(convert::Conversion source, ReadModel(options));
+  QTX_RETURN_IF_ERROR(WidenHalves(source.model, options.model));
   std::unique_ptr<calibrate::Samples> samples;
   if (!options.data.empty()) {
     QTX_ASSIGN_OR_RETURN(samples, calibrate::OpenFiles(source.model, options.data,
@@ -130,11 +162,17 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
       QTX_ASSIGN_OR_RETURN(source.model, how.measure(source.model));
     }
   }
-  auto quantized = quantize::Quantize(source.model, how);
-  if (!quantized.has_value()) return At(options.model, quantized.error());
-  QTX_ASSIGN_OR_RETURN(const std::string note,
-                       NoteOnQuantized(source.model, *quantized, options.model));
-  QuantizeOutcome outcome{*std::move(quantized), std::nullopt, note};
+  QTX_ASSIGN_OR_RETURN(const auto target, TargetOf(options));
+  const auto judge = [&](const Quantized& tried) {
+    return CompareOn(tried, *samples, options.model, progress);
+  };
+  auto found = target ? quantize::QuantizeTo(*target, source.model, how, judge)
+                      : WithoutSearch(quantize::Quantize(source.model, how));
+  if (!found.has_value()) return At(options.model, found.error());
+  QTX_ASSIGN_OR_RETURN(std::string note,
+                       NoteOnQuantized(source.model, found->quantized, options.model));
+  if (target) note += (note.empty() ? "" : "; ") + NoteOn(*found, *target);
+  QuantizeOutcome outcome{std::move(found->quantized), std::nullopt, note};
   if (options.report.empty()) return outcome;
   QTX_ASSIGN_OR_RETURN(outcome.report,
                        CompareOn(outcome.quantized, *samples, options.model, progress));

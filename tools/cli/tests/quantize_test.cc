@@ -94,6 +94,18 @@ TEST_F(Quantize, MeasuresWhatAModelLacks) {
   EXPECT_THAT(Contents(Path("r.html")), HasSubstr("\"sqnr_db\""));
 }
 
+TEST_F(Quantize, MeetsAnErrorOrASize) {
+  const std::string data = "--data " + Path("data") + " --target ";
+  const Outcome error = Run(Arguments("m.onnx", data + "110dB"));
+  EXPECT_EQ(error.status, 0) << error.err;
+  EXPECT_THAT(error.err, HasSubstr("--target: "));
+  EXPECT_THAT(error.out, HasSubstr("FLOAT, for --target"));
+  EXPECT_EQ(Run("check " + Path("q.onnx")).status, 0);
+  const Outcome size = Run(Arguments("m.onnx", data + "10B"));
+  EXPECT_EQ(size.status, 3);
+  EXPECT_THAT(size.err, HasSubstr("bytes with all weights in INT4, expected at most 10"));
+}
+
 TEST_F(Quantize, WritesTheSameBytesAgain) {
   ASSERT_EQ(Run(Arguments("m.onnx", "--data " + Path("data") + " --range mse")).status, 0);
   const std::string first = Contents(Path("q.onnx"));
@@ -113,6 +125,8 @@ TEST_F(Quantize, SaysInOneLineWhatIsWrong) {
       {"--activations int7", 2, "--activations: found 'int7'"},
       {"--weights int8:block=0", 2, "--weights: found 'block=0'"},
       {"--report r.json", 2, "--report requires --data"},
+      {"--target 30", 2, "--target: found '30', expected an error as 30dB or a size as 1.5MB"},
+      {"--target 30dB", 2, "--target 30dB: needs --data"},
       {"--rules " + Path("r.yaml"), 3, "r.yaml:1: no node matches name 'nowhere'"},
       {"--data " + Path("nothing"), 3, "nothing"},
       {"--data " + Path("data") + " --report " + Path("r.txt"), 2, "expected a name ending in"},

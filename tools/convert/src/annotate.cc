@@ -74,6 +74,45 @@ Result<format::TensorType*> DeclareFloat(format::Model& model, const std::string
                    "; parameters and statistics annotate a FLOAT value"};
 }
 
+void FillShape(const format::Shape& shape, format::TensorType& type) {
+  if (!type.shape) {
+    type.shape = shape;
+    return;
+  }
+  if (type.shape->size() != shape.size()) return;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (!(*type.shape)[i].value && shape[i].value) (*type.shape)[i] = shape[i];
+  }
+}
+
+void InferredSizes::Fill(const std::string& value, format::TensorType& type) {
+  if (!inference_) inference_.emplace(model_);
+  const format::ValueFacts* facts = inference_->Find(value);
+  if (facts == nullptr || !facts->dims) return;
+  format::Shape shape;
+  for (const std::int64_t size : *facts->dims) {
+    format::Dimension& dimension = shape.emplace_back();
+    if (size >= 0)
+      dimension.value = size;
+    else
+      dimension.symbol = inference_->Symbol(size);
+  }
+  FillShape(shape, type);
+}
+
+Result<void> CheckAxes(const std::vector<std::int64_t>& axes, const format::TensorType& type,
+                       const std::string& field) {
+  for (const std::int64_t axis : axes) {
+    const auto at = type.shape ? format::NormalizeAxis(axis, std::ssize(*type.shape))
+                               : Result<std::int64_t>(Error{});
+    if (at.has_value() && (*type.shape)[static_cast<std::size_t>(*at)].value) continue;
+    return Error{
+        ErrorCode::kInvalid, field,
+        "found axis " + std::to_string(axis) + ", whose size neither the table nor the model says"};
+  }
+  return {};
+}
+
 std::vector<const format::ValueInfo*> Described(const format::Model& model) {
   std::vector<const format::ValueInfo*> described;
   std::set<std::string_view> seen;

@@ -2,6 +2,7 @@
 // for such files.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "ledger.h"
+#include "qtx/format/inference.h"
 #include "qtx/format/model.h"
 
 namespace qtx::convert {
@@ -23,6 +25,27 @@ std::set<std::string> ValueNames(const format::Graph& graph);
 /// The declaration of `value`; an undeclared value is declared as FLOAT. Errors: kUnsupported when
 /// it is declared with another type.
 Result<format::TensorType*> DeclareFloat(format::Model& model, const std::string& value);
+
+/// The sizes that follow from a model and that its declarations leave open.
+class InferredSizes {
+ public:
+  /// Borrows `model`, whose graph is inferred when a size is first asked for.
+  explicit InferredSizes(const format::Model& model) : model_(model) {}
+
+  /// Gives the type of `value` the shape or the sizes that it lacks.
+  void Fill(const std::string& value, format::TensorType& type);
+
+ private:
+  const format::Model& model_;
+  std::optional<format::Inference> inference_;
+};
+
+/// Gives `type` the shape that it lacks, or sizes of it; one of another rank says nothing.
+void FillShape(const format::Shape& shape, format::TensorType& type);
+
+/// Errors: kInvalid for an axis whose size is not known, which C1 and C3 need; `field` names it.
+Result<void> CheckAxes(const std::vector<std::int64_t>& axes, const format::TensorType& type,
+                       const std::string& field);
 
 /// Every value with parameters or statistics, in the order of the graph's inputs, values and
 /// outputs, without repeats.

@@ -3,8 +3,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
+#include "qtx/format/accumulator.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/levels.h"
 #include "qtx/inspect/inspect.h"
@@ -90,13 +92,15 @@ std::optional<Histogram> Counted(const std::vector<double>& reals, double lower,
 }
 
 // If the scale was chosen from the extremes, one value lies at each end of the range; only further
-// ones may be saturated.
+// ones may be saturated. That of a bias follows from other scales.
 double SaturatedShare(const Tensor& tensor) {
   const Quantization& q = *tensor.quantization;
   const format::IntegerRange range = format::StoredRange(tensor.elem_type, q);
   const format::ParameterMap parameter(q, tensor.dims);
   const std::vector<std::int64_t> stored = format::UnpackIntegers(tensor);
-  std::vector<std::array<bool, 2>> met(static_cast<std::size_t>(parameter.count()));
+  const bool first_counts = format::BitWidth(tensor.elem_type) == 32;
+  std::vector<std::array<bool, 2>> met(static_cast<std::size_t>(parameter.count()),
+                                       {first_counts, first_counts});
   std::size_t more = 0;
   for (std::size_t i = 0; i < stored.size(); ++i) {
     if (stored[i] != range.min && stored[i] != range.max) continue;
@@ -108,13 +112,30 @@ double SaturatedShare(const Tensor& tensor) {
   return static_cast<double>(more) / static_cast<double>(stored.size());
 }
 
+// Extremes of each output channel of weights with one scale.
+void AddChannels(const std::vector<double>& reals, const format::Dims& dims, std::int64_t axis,
+                 Value& value) {
+  const auto at = static_cast<std::size_t>(axis);
+  const std::int64_t stride = format::RowMajorStrides(dims)[at];
+  const auto channels = static_cast<std::size_t>(dims[at]);
+  value.channel_lowest.assign(channels, kInfinity);
+  value.channel_highest.assign(channels, -kInfinity);
+  for (std::size_t i = 0; i < reals.size(); ++i) {
+    const std::size_t channel = i / static_cast<std::size_t>(stride) % channels;
+    value.channel_lowest[channel] = std::min(value.channel_lowest[channel], reals[i]);
+    value.channel_highest[channel] = std::max(value.channel_highest[channel], reals[i]);
+  }
+}
+
 // LoadInitializer requires a quantized ValueInfo; plain constants are decoded directly.
 Result<Tensor> DataOf(const Model& model, const Value& value) {
   if (format::IsQuantized(value.type.elem_type)) return format::LoadInitializer(model, value.name);
   return format::Decode(*model.graph.FindInitializer(value.name), model.folder);
 }
 
-Result<void> ExamineConstant(const Model& model, Value& value) {
+// `channels`: the axis of output channels, where the constant is weights.
+Result<void> ExamineConstant(const Model& model, std::optional<std::int64_t> channels,
+                             Value& value) {
   const ElementType type = value.type.elem_type;
   if (type != ElementType::kFloat && !format::IsQuantized(type)) return {};
   QTX_ASSIGN_OR_RETURN(const Tensor tensor, DataOf(model, value));
@@ -125,6 +146,7 @@ Result<void> ExamineConstant(const Model& model, Value& value) {
   // 1-bit values are always at an end.
   if (format::IsQuantized(type) && format::IsIntegerStorage(type) && format::BitWidth(type) > 2)
     value.saturated = SaturatedShare(tensor);
+  if (channels && value.range_lower.size() == 1) AddChannels(reals, tensor.dims, *channels, value);
   return {};
 }
 
@@ -142,7 +164,7 @@ Histogram Coarsened(Histogram histogram) {
   return histogram;
 }
 
-// The share of a histogram's values in bins that lie wholly beyond the range: a lower bound of
+// The share of a histogram's values in bins that lie wholly beyond the limits: a lower bound of
 // saturation.
 std::optional<double> ShareBeyond(const Histogram& h, double lower, double upper) {
   const double width = (h.upper - h.lower) / static_cast<double>(h.counts.size());
@@ -158,6 +180,17 @@ std::optional<double> ShareBeyond(const Histogram& h, double lower, double upper
   return total == 0 ? std::nullopt : std::optional(beyond / total);
 }
 
+// What lies less than half an LSB beyond the range is rounded to its end.
+std::array<double, 2> LimitsOf(const Value& value) {
+  std::array<double, 2> limits = {kInfinity, -kInfinity};
+  for (std::size_t i = 0; i < value.range_lower.size(); ++i) {
+    const double half = format::ScaleAt(*value.type.quantization, static_cast<std::int64_t>(i)) / 2;
+    limits[0] = std::min(limits[0], value.range_lower[i] - half);
+    limits[1] = std::max(limits[1], value.range_upper[i] + half);
+  }
+  return limits;
+}
+
 void ExamineStatistics(Value& value) {
   if (!value.type.statistics) return;
   const format::Statistics& s = *value.type.statistics;
@@ -167,13 +200,35 @@ void ExamineStatistics(Value& value) {
   }
   if (!s.histogram) return;
   if (!value.range_lower.empty()) {
-    value.saturated = ShareBeyond(*s.histogram, std::ranges::min(value.range_lower),
-                                  std::ranges::max(value.range_upper));
+    const auto [lower, upper] = LimitsOf(value);
+    value.saturated = ShareBeyond(*s.histogram, lower, upper);
   }
   value.histogram = Coarsened(*s.histogram);
 }
 
-Result<Value> ExamineOne(const Model& model, const format::ValueInfo& info, Value::Role role) {
+using ChannelAxis = std::map<std::string_view, std::int64_t>;  // by the name of the weights
+
+// The axis of output channels of each constant that a product reads as its weights.
+ChannelAxis ChannelAxes(const format::Graph& graph) {
+  std::map<std::string_view, std::size_t> ranks;
+  for (const format::TensorData& data : graph.initializers)
+    ranks.emplace(data.name, data.dims.size());
+  ChannelAxis axes;
+  for (const format::Node& node : graph.nodes) {
+    const auto is = [&node](std::string_view op_type) { return IsStock(node, op_type); };
+    const bool product = is("Conv") || is("Gemm") || is("MatMul") ||
+                         (is("ConvTranspose") && node.IntOr("group", 1) == 1);
+    if (!product || node.inputs.size() < 2) continue;
+    const auto weights = ranks.find(node.inputs[1]);
+    if (weights == ranks.end() || weights->second < 2) continue;
+    axes.emplace(node.inputs[1],
+                 format::OutputAxis(node, static_cast<std::int64_t>(weights->second)));
+  }
+  return axes;
+}
+
+Result<Value> ExamineOne(const Model& model, const ChannelAxis& axes, const format::ValueInfo& info,
+                         Value::Role role) {
   Value value{.name = info.name, .role = role, .type = *info.type};
   value.annotated = format::IsAnnotated(value.type);
   if (value.type.quantization) {
@@ -181,7 +236,9 @@ Result<Value> ExamineOne(const Model& model, const format::ValueInfo& info, Valu
   }
   SetRange(value);
   if (role == Value::Role::kConstant) {
-    QTX_RETURN_IF_ERROR(ExamineConstant(model, value));
+    const auto axis = axes.find(info.name);
+    QTX_RETURN_IF_ERROR(ExamineConstant(
+        model, axis == axes.end() ? std::nullopt : std::optional(axis->second), value));
   } else {
     ExamineStatistics(value);
   }
@@ -193,11 +250,12 @@ Result<Value> ExamineOne(const Model& model, const format::ValueInfo& info, Valu
 Result<std::vector<Value>> Examine(const Model& model) {
   std::set<std::string_view> constants, seen;
   for (const format::TensorData& data : model.graph.initializers) constants.insert(data.name);
+  const ChannelAxis axes = ChannelAxes(model.graph);
   std::vector<Value> values;
   const auto add = [&](const format::ValueInfo& info, Value::Role role) -> Result<void> {
     if (!info.type || !seen.insert(info.name).second) return {};
     if (constants.contains(info.name)) role = Value::Role::kConstant;
-    auto value = ExamineOne(model, info, role);
+    auto value = ExamineOne(model, axes, info, role);
     if (!value.has_value()) return At("value '" + info.name + "'", value.error());
     values.push_back(*std::move(value));
     return {};

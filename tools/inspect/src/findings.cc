@@ -27,11 +27,14 @@ constexpr std::array kKinds = {
     FindingKind{"scale",
                 "the scale is more than 4 times, or less than a quarter of, what min and max need"},
     FindingKind{"saturates",
-                "more than 1 % of the values are beyond the range, or at its ends in a constant"},
+                "more than 1 % of the values are more than half an LSB beyond the range, or at its "
+                "ends in a constant; any value at the ends of INT32 in a bias"},
     FindingKind{"unused_range", "min to max uses less than half of the stored range"},
     FindingKind{"outlier_channels",
-                "channels reach more than 8 times as far as the median channel"},
-    FindingKind{"empty_channels", "channels that are zero everywhere"},
+                "channels reach more than 8 times as far as the median channel, with which they "
+                "share a scale"},
+    FindingKind{"empty_channels",
+                "channels that are zero everywhere, but of weights with a scale for each channel"},
 };
 
 struct Reporter {
@@ -148,7 +151,8 @@ void CheckScale(Reporter& reporter) {
 
 void CheckSaturation(Reporter& reporter) {
   const Value& value = reporter.value;
-  if (!value.saturated || *value.saturated <= kSaturated || value.range_lower.empty()) return;
+  if (!value.saturated || value.range_lower.empty()) return;
+  if (*value.saturated <= (IsBias(value) ? 0 : kSaturated)) return;
   const bool constant = value.role == Value::Role::kConstant;
   reporter.Add("saturates",
                fmt::format("{:.1f} % of the values are {}", 100 * *value.saturated,
@@ -157,11 +161,16 @@ void CheckSaturation(Reporter& reporter) {
 
 void CheckChannels(Reporter& reporter) {
   const Value& value = reporter.value;
-  if (IsBias(value) || value.lowest.size() < kFewestChannels) return;
+  const bool shared = value.range_lower.size() <= 1;  // or none yet
+  const bool constant = value.role == Value::Role::kConstant;
+  if (IsBias(value) || (constant && !shared)) return;
+  const auto& lowest = value.channel_lowest.empty() ? value.lowest : value.channel_lowest;
+  const auto& highest = value.channel_highest.empty() ? value.highest : value.channel_highest;
+  if (lowest.size() < kFewestChannels) return;
   std::vector<double> reach;
   std::vector<std::size_t> empty, outliers;
-  for (std::size_t i = 0; i < value.lowest.size(); ++i) {
-    const double far = std::max(std::abs(value.lowest[i]), std::abs(value.highest[i]));
+  for (std::size_t i = 0; i < lowest.size(); ++i) {
+    const double far = std::max(std::abs(lowest[i]), std::abs(highest[i]));
     if (far == 0) empty.push_back(i);
     reach.push_back(far);
   }
@@ -169,7 +178,7 @@ void CheckChannels(Reporter& reporter) {
   std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2));
   const double median = sorted[sorted.size() / 2];
   for (std::size_t i = 0; i < reach.size(); ++i) {
-    if (median > 0 && reach[i] > kOutlierRatio * median) outliers.push_back(i);
+    if (shared && median > 0 && reach[i] > kOutlierRatio * median) outliers.push_back(i);
   }
   if (!outliers.empty()) {
     reporter.Add("outlier_channels",

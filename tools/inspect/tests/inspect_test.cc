@@ -75,13 +75,81 @@ TEST(Findings, NameMoreThanAHundredthBeyondTheRange) {
   EXPECT_THAT(KindsIn(Of(type)), IsEmpty());
   type.statistics->histogram->counts = {400, 300, 200, 89, 6, 5};
   EXPECT_THAT(KindsIn(Of(type)), ElementsAre("saturates"));
-  // What lies below -1, where the range begins, is lost; what lies above 0.5 perhaps.
+  // What lies below -1.5, and the range begins at -1, is lost; what lies above 0.5 perhaps.
   type.statistics->histogram =
-      format::Histogram{.lower = -1, .upper = 0.5, .counts = {989}, .below = 11};
+      format::Histogram{.lower = -1.5, .upper = 0.5, .counts = {989}, .below = 11};
   EXPECT_THAT(KindsIn(Of(type)), ElementsAre("saturates"));
   type.statistics->histogram =
       format::Histogram{.lower = -1, .upper = 0.5, .counts = {989}, .above = 11};
   EXPECT_THAT(KindsIn(Of(type)), IsEmpty());
+}
+
+// The range ends at 127 / 128, the LSB is 1 / 128: from 254 / 256 to 255 / 256 reals are rounded to
+// the end, which costs them no more than others. The second bin is what saturates.
+TEST(Findings, DoNotCountWhatIsLessThanHalfAnLsbBeyond) {
+  format::TensorType type = Int8(-1, 0.999);
+  type.statistics->count = 1000;
+  type.statistics->histogram =
+      format::Histogram{.lower = 254.0 / 256, .upper = 1, .counts = {990, 10}};
+  EXPECT_THAT(KindsIn(Of(type)), IsEmpty());
+  type.statistics->histogram->counts = {989, 11};
+  EXPECT_THAT(KindsIn(Of(type)), ElementsAre("saturates"));
+}
+
+// y = x * w, w [2, 6] by columns: 1 1 1 1 100 0 in the first row, the same negative in the second.
+format::Model Product(format::Quantization q) {
+  format::TensorType type;
+  type.elem_type = ElementType::kInt8Q;
+  type.shape = format::ToShape(format::Dims{2, 6});
+  type.quantization = std::move(q);
+  auto tensor = format::MakeTensor(ElementType::kInt8, {2, 6});
+  format::PackInt32(std::vector<std::int32_t>{1, 1, 1, 1, 100, 0, -1, -1, -1, -1, -100, 0},
+                    *tensor);
+  format::Model model;
+  model.graph.nodes = {{.op_type = "MatMul", .inputs = {"x", "w"}, .outputs = {"y"}}};
+  model.graph.values.resize(1);
+  model.graph.values[0].name = "w";
+  model.graph.values[0].type = type;
+  model.graph.initializers.push_back(format::ToTensorData("w", *tensor));
+  return model;
+}
+
+// One scale gives the four columns one of 100 steps; scales of their own say nothing of the others.
+TEST(Findings, NameOutlyingAndEmptyChannelsOfWeightsThatShareAScale) {
+  const auto values = Examine(Product({.scale = {0.01F}}));
+  ASSERT_TRUE(values.has_value());
+  const auto findings = Findings(*values);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].kind, "outlier_channels");
+  EXPECT_THAT(findings[0].message, HasSubstr("1 of 6 channels (4): the first reaches 100 times"));
+  EXPECT_EQ(findings[1].kind, "empty_channels");
+  EXPECT_THAT(findings[1].message, HasSubstr("1 of 6 channels (5)"));
+  const std::vector<float> own = {1.0F / 127, 1.0F / 127, 1.0F / 127, 1.0F / 127, 0.01F, 1};
+  for (const std::string& kind : KindsIn(Product({.scale = own, .axis = {1}}))) {
+    EXPECT_NE(kind, "outlier_channels");
+    EXPECT_NE(kind, "empty_channels");
+  }
+}
+
+// The scale of a bias follows from others: its first value at an end is a wrong one.
+TEST(Findings, NameABiasAtTheEndsOfItsStorage) {
+  const auto kinds = [](std::int32_t last) {
+    format::TensorType type;
+    type.elem_type = ElementType::kInt32Q;
+    type.shape = format::ToShape(format::Dims{4});
+    type.quantization = format::Quantization{.scale = {1e-9F}};
+    auto tensor = format::MakeTensor(ElementType::kInt32, {4});
+    format::PackInt32(std::vector<std::int32_t>{5, -7, 2147483646, last}, *tensor);
+    format::Model model;
+    model.graph.values.resize(1);
+    model.graph.values[0].name = "b";
+    model.graph.values[0].type = type;
+    model.graph.initializers.push_back(format::ToTensorData("b", *tensor));
+    return KindsIn(model);
+  };
+  EXPECT_THAT(kinds(-2147483647), IsEmpty());
+  EXPECT_THAT(kinds(std::numeric_limits<std::int32_t>::min()), ElementsAre("saturates"));
+  EXPECT_THAT(kinds(2147483647), ElementsAre("saturates"));
 }
 
 TEST(Findings, NameWhatIsNotFinite) {

@@ -13,6 +13,7 @@
 #include "float_executor.h"
 #include "python_backend.h"
 #include "qtx/calibrate/calibrate.h"
+#include "qtx/graph/widen.h"
 
 namespace qtx::python {
 namespace {
@@ -63,9 +64,10 @@ calibrate::Calibration CalibrateOn(const Model& model, const calibrate::Samples&
   options.statistics = {.axis = settings.axis, .bins = settings.bins};
   options.threads = settings.threads;
   options.skip_bad_samples = settings.skip_bad_samples;
-  const auto execution = Unwrap(cli::FloatExecution::Prepare(model, 1));
+  const Model floats = Unwrap(graph::WidenHalves(model)).model;
+  const auto execution = Unwrap(cli::FloatExecution::Prepare(floats, 1));
   options.executor = execution.name();
-  return Unwrap(calibrate::Calibrate(model, samples, execution.make(), options));
+  return Unwrap(calibrate::Calibrate(floats, samples, execution.make(), options));
 }
 
 nb::tuple Calibrate(const Model& model, nb::object given, std::optional<std::int64_t> axis,

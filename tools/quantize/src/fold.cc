@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "initializers.h"
 #include "operators.h"
@@ -45,6 +46,33 @@ void FoldConstants(format::Model& model, Ledger& ledger) {
     ledger.Changed(node.outputs[0], "producer", "the Constant became an initializer");
     node.op_type.clear();
   }
+  Compact(model.graph);
+}
+
+// Exporters store equal constants once, and give the others by Identity nodes.
+void FoldIdentities(format::Model& model, Ledger& ledger) {
+  std::set<std::string> constants, ends, gone;
+  for (const format::TensorData& data : model.graph.initializers) {
+    if (data.data_type == ElementType::kFloat) constants.insert(data.name);
+  }
+  for (const auto* list : {&model.graph.inputs, &model.graph.outputs}) {
+    for (const format::ValueInfo& info : *list) ends.insert(info.name);
+  }
+  std::map<std::string, std::string> aliases;
+  for (Node& node : model.graph.nodes) {
+    for (std::string& input : node.inputs) {
+      if (const auto alias = aliases.find(input); alias != aliases.end()) input = alias->second;
+    }
+    if (!IsStock(node, "Identity") || node.inputs.size() != 1 || node.outputs.size() != 1) continue;
+    const std::string& from = node.inputs[0];
+    const std::string& to = node.outputs[0];
+    if (!constants.contains(from) || ends.contains(from) || ends.contains(to)) continue;
+    ledger.Changed(to, "producer", "the Identity went: '" + from + "' is read itself");
+    aliases.emplace(to, from);
+    gone.insert(to);
+    node.op_type.clear();
+  }
+  Undeclare(model.graph, gone);
   Compact(model.graph);
 }
 
@@ -216,6 +244,7 @@ void DropUnused(const format::Model& before, format::Model& model, Ledger& ledge
 Result<void> Fold(format::Model& model, Ledger& ledger) {
   FoldDefaults(model, ledger);
   FoldConstants(model, ledger);
+  FoldIdentities(model, ledger);
   return ProductFolder(model, ledger).Run();
 }
 

@@ -9,6 +9,7 @@
 #include "initializers.h"
 #include "ledger.h"
 #include "operators.h"
+#include "qtx/format/inference.h"
 #include "qtx/format/tensor_type.h"
 #include "settings.h"
 
@@ -26,8 +27,11 @@ struct NodePlan {
   Mode mode = Mode::kFloat;
 };
 
-/// Plans every node.  Errors: those of SettingsOf; kInvalid for a value without a declared type.
-Result<std::vector<NodePlan>> PlanNodes(const GraphIndex& index, const Options& options);
+/// Plans every node. `inference` knows the types of values that the model does not declare.
+/// The ledger gains the values that integers would ruin.
+/// Errors: those of SettingsOf; kInvalid for a value whose type is not known.
+Result<std::vector<NodePlan>> PlanNodes(const GraphIndex& index, const format::Inference& inference,
+                                        const Options& options, Ledger& ledger);
 
 /// True if the input is an activation: data, or computed weights.
 std::vector<std::size_t> DataInputs(const GraphIndex& index, const format::Node& node,

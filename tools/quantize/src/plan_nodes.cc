@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <array>
 #include <deque>
+#include <set>
 
 #include "plan.h"
-#include "qtx/format/attributes.h"
+#include "unfit.h"
 
 namespace qtx::quantize {
 namespace {
@@ -29,52 +29,23 @@ bool IsShared(const NodePlan& plan) {
   return plan.row != nullptr && plan.row->output == OperatorRow::Output::kShared;
 }
 
-// Element types of values, declared or following from what they are computed from; kUndefined: not
-// known. Shapes and indices are computed by the operators that compute with reals, and are often
-// not declared.
-class ElementTypes {
- public:
-  explicit ElementTypes(const GraphIndex& index) : index_(index) {}
+// The element type of a value, declared or inferred; kUndefined: not known.
+ElementType ElementTypeOf(const GraphIndex& index, const format::Inference& inference,
+                          const std::string& value) {
+  if (const format::TensorType* type = index.TypeOf(value)) return type->elem_type;
+  if (const format::TensorData* data = index.Initializer(value)) return data->data_type;
+  const format::ValueFacts* facts = inference.Find(value);
+  return facts == nullptr ? ElementType::kUndefined : facts->type;
+}
 
-  ElementType Of(const std::string& value) const {
-    if (const format::TensorType* type = index_.TypeOf(value)) return type->elem_type;
-    if (const format::TensorData* data = index_.Initializer(value)) return data->data_type;
-    const auto at = inferred_.find(value);
-    return at == inferred_.end() ? ElementType::kUndefined : at->second;
-  }
-
-  /// Nodes are added in their order.
-  void Add(const Node& node, const OperatorRow* row) {
-    if (!node.outputs.empty()) inferred_.emplace(node.outputs[0], ResultOf(node, row));
-  }
-
- private:
-  ElementType ResultOf(const Node& node, const OperatorRow* row) const {
-    constexpr std::array<std::string_view, 5> kIndices = {"ArgMax", "ArgMin", "NonZero", "Shape",
-                                                          "Size"};
-    const auto is = [&node](std::string_view op_type) { return IsStock(node, op_type); };
-    if (std::ranges::any_of(kIndices, is)) return ElementType::kInt64;
-    if (is("Cast")) return static_cast<ElementType>(format::Attributes(node).Int("to"));
-    if (row == nullptr) return ElementType::kUndefined;
-    for (const std::size_t input : DataInputs(index_, node, *row)) {
-      const ElementType type = Of(node.inputs[input]);
-      if (type != ElementType::kUndefined) return type;
-    }
-    return ElementType::kUndefined;
-  }
-
-  const GraphIndex& index_;
-  std::map<std::string, ElementType> inferred_;
-};
-
-Result<Mode> ModeOf(const GraphIndex& index, const ElementTypes& types, const Node& node,
+Result<Mode> ModeOf(const GraphIndex& index, const format::Inference& inference, const Node& node,
                     const NodePlan& plan) {
   if (plan.row == nullptr || node.outputs.empty() || TouchesQuantized(index, node))
     return Mode::kFloat;
   const Settings& settings = plan.settings;
   const bool weights = settings.weights.quantized && HasConstantWeights(index, node, *plan.row);
   if (!settings.activations.quantized) return weights ? Mode::kWeights : Mode::kFloat;
-  const ElementType type = types.Of(node.outputs[0]);
+  const ElementType type = ElementTypeOf(index, inference, node.outputs[0]);
   if (type == ElementType::kFloat) return Mode::kQuantized;
   // What only moves values is not worth an error.
   if (type != ElementType::kUndefined || IsShared(plan)) return Mode::kFloat;
@@ -82,6 +53,41 @@ Result<Mode> ModeOf(const GraphIndex& index, const ElementTypes& types, const No
       ErrorCode::kInvalid, "value '" + node.outputs[0] + "'",
       "found no declared type, expected FLOAT with statistics (qtx calibrate writes them)"};
 }
+
+// Keeps what computes and reads a value in FLOAT where integers would ruin the value.
+class UnfitKeeper {
+ public:
+  UnfitKeeper(const GraphIndex& index, Ledger& ledger) : index_(index), ledger_(ledger) {}
+
+  void Keep(const Node& node, NodePlan& plan) {
+    if (plan.mode != Mode::kQuantized || !TouchesUnfit(node, plan)) return;
+    const bool weights =
+        plan.settings.weights.quantized && HasConstantWeights(index_, node, *plan.row);
+    plan.mode = weights ? Mode::kWeights : Mode::kFloat;
+  }
+
+ private:
+  bool IsUnfit(const std::string& value, const Settings& settings) {
+    const format::TensorType* type = index_.TypeOf(value);
+    if (type == nullptr || !type->statistics || index_.IsFloatConstant(value)) return false;
+    const auto unfit = UnfitFor(settings, *type->statistics);
+    if (unfit && told_.insert(value).second) ledger_.Kept(value, unfit->field, unfit->why);
+    return unfit.has_value();
+  }
+
+  bool TouchesUnfit(const Node& node, const NodePlan& plan) {
+    bool unfit = false;
+    for (const std::size_t input : DataInputs(index_, node, *plan.row))
+      unfit |= IsUnfit(node.inputs[input], plan.settings);
+    if (plan.row->output == OperatorRow::Output::kFixed) return unfit;
+    for (const std::string& output : DataOutputs(node)) unfit |= IsUnfit(output, plan.settings);
+    return unfit;
+  }
+
+  const GraphIndex& index_;
+  Ledger& ledger_;
+  std::set<std::string> told_;
+};
 
 bool ReadsData(const GraphIndex& index, const Use& use, const NodePlan& plan) {
   const auto data = DataInputs(index, index.node(use.node), *plan.row);
@@ -145,17 +151,18 @@ std::vector<std::string> DataOutputs(const Node& node) {
   return {node.outputs[0]};
 }
 
-Result<std::vector<NodePlan>> PlanNodes(const GraphIndex& index, const Options& options) {
+Result<std::vector<NodePlan>> PlanNodes(const GraphIndex& index, const format::Inference& inference,
+                                        const Options& options, Ledger& ledger) {
   const format::Graph& graph = index.model().graph;
   QTX_ASSIGN_OR_RETURN(const auto settings, SettingsOf(graph, options));
   std::vector<NodePlan> plans;
-  ElementTypes types(index);
+  UnfitKeeper keeper(index, ledger);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     NodePlan plan{FindRow(graph.nodes[i]), settings[i].settings, Mode::kFloat};
-    types.Add(graph.nodes[i], plan.row);
     if (!settings[i].keep_float) {
-      QTX_ASSIGN_OR_RETURN(plan.mode, ModeOf(index, types, graph.nodes[i], plan));
+      QTX_ASSIGN_OR_RETURN(plan.mode, ModeOf(index, inference, graph.nodes[i], plan));
     }
+    if (!settings[i].quantize_unfit) keeper.Keep(graph.nodes[i], plan);
     plans.push_back(std::move(plan));
   }
   SettleMovers(index, plans);

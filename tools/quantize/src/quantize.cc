@@ -8,7 +8,9 @@
 #include "plan.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/description.h"
+#include "qtx/format/inference.h"
 #include "qtx/format/scopes.h"
+#include "qtx/graph/widen.h"
 #include "rewrite.h"
 
 namespace qtx::quantize {
@@ -44,8 +46,10 @@ Measure MeasureOf(const format::FlatModel& flat, const Measure& measure) {
   };
 }
 
-// `model` is a flat form, and so is the result.
-Result<Quantized> QuantizeFlat(const format::Model& model, const Options& options) {
+// `flat` is read, and the result is a flat form.
+Result<Quantized> QuantizeFlat(const format::FlatModel& flat, const Options& options) {
+  const format::Model& model = flat.model();
+  const format::Inference inference(flat);
   Quantized result{.model = model};
   ForgetDescriptions(result.model);
   Ledger ledger;
@@ -53,7 +57,7 @@ Result<Quantized> QuantizeFlat(const format::Model& model, const Options& option
   if (options.equalize) QTX_RETURN_IF_ERROR(Equalize(result.model, options, ledger));
   if (options.correct_bias) QTX_RETURN_IF_ERROR(EnsureMeans(result.model, options));
   result.real = result.model;
-  QTX_ASSIGN_OR_RETURN(auto plans, PlanNodes(GraphIndex(result.model), options));
+  QTX_ASSIGN_OR_RETURN(auto plans, PlanNodes(GraphIndex(result.model), inference, options, ledger));
   TellFloatNodes(result.model.graph, plans, ledger);
   const Clamps clamps = FoldActivations(result.model, plans, ledger);
   QTX_ASSIGN_OR_RETURN(const ValuePlans values,
@@ -71,10 +75,11 @@ Result<Quantized> QuantizeFlat(const format::Model& model, const Options& option
 }  // namespace
 
 Result<Quantized> Quantize(const format::Model& model, const Options& options) {
-  const format::FlatModel flat(model);
+  QTX_ASSIGN_OR_RETURN(const graph::Widened widened, graph::WidenHalves(model));
+  const format::FlatModel flat(widened.model);
   Options nested = options;
   nested.measure = MeasureOf(flat, options.measure);
-  auto result = QuantizeFlat(flat.model(), nested);
+  auto result = QuantizeFlat(flat, nested);
   if (!result.has_value()) return flat.Readable(std::move(result).error());
   QTX_ASSIGN_OR_RETURN(result->model, flat.Nest(std::move(result->model)));
   QTX_ASSIGN_OR_RETURN(result->real, flat.Nest(std::move(result->real)));

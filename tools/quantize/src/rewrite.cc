@@ -95,6 +95,7 @@ void Rewriter::Declare(const std::string& value, const ValuePlan& plan, const Ca
   TensorType type;
   if (const TensorType* declared = index_.TypeOf(value)) type = *declared;
   TensorType real = type;
+  real.elem_type = ElementType::kFloat;
   real.statistics.reset();
   real.quantization.reset();
   type.elem_type = *format::QuantizedOf(plan.spec.storage);

@@ -16,7 +16,8 @@ bool Matches(const Rule& rule, const format::Node& node) {
 }
 
 void Apply(const Rule& rule, NodeSettings& node) {
-  node.keep_float = rule.keep_float;
+  node.keep_float = rule.keep_float.value_or(false);
+  node.quantize_unfit = !rule.keep_float.value_or(true);
   if (rule.activations) node.settings.activations = *rule.activations;
   if (rule.weights) node.settings.weights = *rule.weights;
   if (rule.activation_range) node.settings.activation_range = *rule.activation_range;

@@ -16,6 +16,7 @@ bool MatchesGlob(std::string_view glob, std::string_view text);
 struct NodeSettings {
   Settings settings;
   bool keep_float = false;
+  bool quantize_unfit = false;  // a rule says 'float: false'
 };
 
 /// One for each node of the graph.  Errors: kInvalid for a rule that matches none.

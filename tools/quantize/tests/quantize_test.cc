@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "measure.h"
 #include "qtx/format/check.h"
+#include "qtx/quantize/search.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::quantize::quantize_test {
@@ -127,7 +129,8 @@ std::vector<std::string> Operators(const Model& model) {
   return operators;
 }
 
-std::string ErrorOf(const Result<Quantized>& result) {
+template <typename T>
+std::string ErrorOf(const Result<T>& result) {
   return result.has_value() ? "" : result.error().where + ": " + result.error().message;
 }
 
@@ -336,6 +339,188 @@ TEST(Quantize, LeavesIntegersAlone) {
   }
 }
 
+// What an exporter writes for a shape of -1: nothing declares c and r, which follow from the nodes.
+TEST(Quantize, LeavesIntegersOfConstantOfShapeAlone) {
+  Model model = Builder()
+                    .Input("x", {2, 4})
+                    .Constant("w", Floats({4, 4}, Waves(16, 0.7)))
+                    .Constant("size", Integers({1}, {1}))
+                    .Constant("minus", Integers({}, {-1}))
+                    .Add("MatMul", {"x", "w"}, "m", {2, 4})
+                    .Add("ConstantOfShape", {"size"}, "c", {1})
+                    .Add("Mul", {"c", "minus"}, "r", {1})
+                    .Add("Reshape", {"m", "r"}, "t", {8})
+                    .Add("Relu", {"t"}, "y", {8})
+                    .Output("y");
+  format::Attribute one;
+  one.name = "value";
+  one.type = format::AttributeType::kTensor;
+  one.t = format::ToTensorData("", Integers({1}, {1}));
+  model.graph.nodes[1].attributes = {one};
+  std::erase_if(model.graph.values,
+                [](const format::ValueInfo& info) { return info.name == "c" || info.name == "r"; });
+  const std::vector<Tensor> samples = {Floats({2, 4}, Waves(8, 1.1))};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_TRUE(format::Check(result->model).empty());
+  EXPECT_EQ(TypeOf(result->model, "t").elem_type, ElementType::kInt8Q);
+}
+
+// Scores x * w, from -10 to 10, of which a mask hides the second half: Softmax of what is left.
+Model Attention(float hidden) {
+  std::vector<float> mask(8, 0), diagonal(64, 0);
+  std::fill(mask.begin() + 4, mask.end(), hidden);
+  for (std::size_t i = 0; i < 8; ++i) diagonal[9 * i] = 1;
+  return Builder()
+      .Input("x", {1, 1, 8})
+      .Constant("w", Floats({8, 8}, diagonal))
+      .Constant("mask", Floats({1, 8}, mask))
+      .Add("MatMul", {"x", "w"}, "scores", {1, 1, 8})
+      .Add("Add", {"scores", "mask"}, "masked", {1, 1, 8})
+      .Add("Softmax", {"masked"}, "y", {1, 1, 8}, {format::Attribute::Int("axis", 2)})
+      .Output("y");
+}
+
+std::vector<Tensor> Scores() {
+  std::vector<Tensor> samples = {Floats({1, 1, 8}, {2, 1, -10, 0, 9, 10, -3, 5})};
+  for (int i = 1; i < 8; ++i) {
+    std::vector<float> waves = Waves(8, 0.9 + 0.37 * static_cast<double>(i));
+    for (float& x : waves) x *= 10;
+    samples.push_back(Floats({1, 1, 8}, waves));
+  }
+  return samples;
+}
+
+const LedgerEntry* EntryOf(const Quantized& result, const std::string& value,
+                           const std::string& field) {
+  for (const LedgerEntry& entry : result.ledger) {
+    if (entry.value == value && entry.field == field) return &entry;
+  }
+  return nullptr;
+}
+
+// Int8 over -10010 to 10 has steps of 39: all that is not hidden would be the same. Of the first
+// sample e^2, e^1, e^-10 and e^0 over their sum 11.1075 are 0.6652, 0.2447, 0.0000 and 0.0900.
+TEST(Quantize, KeepsScoresFloatThatAMaskPutsFarAway) {
+  for (const float hidden : {-1e4F, std::numeric_limits<float>::lowest()}) {
+    const auto result = Quantize(*Measured(Attention(hidden), Scores()), {});
+    ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+    EXPECT_TRUE(format::Check(result->model).empty());
+    EXPECT_EQ(TypeOf(result->model, "masked").elem_type, ElementType::kFloat);
+    EXPECT_EQ(TypeOf(result->model, "scores").elem_type, ElementType::kInt8Q);
+    const LedgerEntry* entry = EntryOf(*result, "masked", "values far apart");
+    ASSERT_NE(entry, nullptr);
+    EXPECT_THAT(entry->why, HasSubstr("of 255 steps"));
+    auto interpreter = *reference::Interpreter::Prepare(result->model);
+    const auto samples = Scores();
+    const Tensor y = (*interpreter.Run(std::span(samples.data(), 1)))[0];
+    const std::vector<double> expected = {0.6652, 0.2447, 0, 0.0900, 0, 0, 0, 0};
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      // Both x and the scores are off by up to 10 / 255: e^0.08 is 1.08.
+      EXPECT_NEAR(static_cast<double>(y.As<float>()[i]), expected[i], 0.05) << i;
+    }
+  }
+}
+
+TEST(Quantize, TakesValuesFarApartWhereARuleAsksForThemOrTheTypeIsWide) {
+  const Model model = *Measured(Attention(-1e4F), Scores());
+  Options options;
+  options.rules = *ParseRules("- float: false\n", "rules.yaml");
+  auto result = Quantize(model, options);
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(TypeOf(result->model, "masked").elem_type, ElementType::kInt8Q);
+  EXPECT_EQ(EntryOf(*result, "masked", "values far apart"), nullptr);
+  options = {};  // steps of 0.15: 131 for those from -10 to 10
+  options.settings.activations = *ParseActivations("int16");
+  result = Quantize(model, options);
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(TypeOf(result->model, "masked").elem_type, ElementType::kInt16Q);
+}
+
+// 16 bits have 32 steps in each of the 2048 bins, but all scores are in two of them.
+TEST(Quantize, KeepsScoresFloatBesideTheLowestFloatInSixteenBits) {
+  Options options;
+  options.settings.activations = *ParseActivations("int16");
+  const auto result =
+      Quantize(*Measured(Attention(std::numeric_limits<float>::lowest()), Scores()), options);
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(TypeOf(result->model, "masked").elem_type, ElementType::kFloat);
+}
+
+// The mask alone is two numbers, which integers stand for exactly.
+TEST(Quantize, StoresAMaskOfTwoNumbers) {
+  const Model model = Builder()
+                          .Input("x", {1, 4})
+                          .Constant("factor", Floats({1, 4}, {-1e4F, -1e4F, -1e4F, -1e4F}))
+                          .Add("Mul", {"x", "factor"}, "mask", {1, 4})
+                          .Add("Neg", {"mask"}, "y", {1, 4})
+                          .Output("y");
+  const std::vector<Tensor> samples = {Floats({1, 4}, {0, 1, 1, 0})};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(TypeOf(result->model, "mask").elem_type, ElementType::kInt8Q);
+}
+
+// A weight is stored whatever becomes of the product's input.
+TEST(Quantize, StoresWeightsBesideValuesFarApart) {
+  const Model model = Builder()
+                          .Input("x", {1, 4})
+                          .Constant("w", Floats({4, 2}, Waves(8, 0.7)))
+                          .Add("MatMul", {"x", "w"}, "y", {1, 2})
+                          .Output("y");
+  std::vector<Tensor> samples = {Floats({1, 4}, {1, -1, 0.5F, -1000})};
+  for (int i = 1; i < 8; ++i)
+    samples.push_back(Floats({1, 4}, Waves(4, 0.9 + 0.37 * static_cast<double>(i))));
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_TRUE(format::Check(result->model).empty());
+  EXPECT_EQ(TypeOf(result->model, "w").elem_type, ElementType::kInt8Q);
+  EXPECT_EQ(Operators(result->model), std::vector<std::string>{"MatMul"});
+  EXPECT_NE(EntryOf(*result, "x", "values far apart"), nullptr);
+}
+
+// An infinity would become the end of the range, and hide nothing from a Softmax.
+TEST(Quantize, KeepsValuesWithInfinitiesFloat) {
+  Model model = *Measured(Attention(-1e4F), Scores());
+  for (format::ValueInfo& info : model.graph.values) {
+    if (info.name != "masked") continue;
+    info.type->statistics->min = {-10};
+    info.type->statistics->histogram.reset();
+    info.type->statistics->infinity_count = 8;
+  }
+  const auto result = Quantize(model, {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_EQ(TypeOf(result->model, "masked").elem_type, ElementType::kFloat);
+  EXPECT_NE(EntryOf(*result, "masked", "infinities and NaN"), nullptr);
+}
+
+// x and y are FLOAT16, w is 1, 2, -0.25 and 1/3 as FLOAT16 has it: 0x3c00 0x4000 0xb400 0x3555. In
+// units of 1 / 127 and 2 / 127 these are 127, 127, -31.75 and 21.16.
+TEST(Quantize, ComputesInFloatWhatTheModelComputesInHalves) {
+  Tensor w = *format::MakeTensor(ElementType::kFloat16, {2, 2});
+  const std::vector<std::uint8_t> bytes = {0x00, 0x3c, 0x00, 0x40, 0x00, 0xb4, 0x55, 0x35};
+  std::ranges::transform(bytes, w.bytes.begin(), [](std::uint8_t b) { return std::byte{b}; });
+  Model model = Builder()
+                    .Input("x", {1, 2})
+                    .Constant("w", w)
+                    .Add("MatMul", {"x", "w"}, "m", {1, 2})
+                    .Add("Relu", {"m"}, "y", {1, 2})
+                    .Output("y");
+  model.graph.inputs[0].type->elem_type = ElementType::kFloat16;
+  model.graph.outputs[0].type->elem_type = ElementType::kFloat16;
+  model.graph.values[0].type->elem_type = ElementType::kFloat16;
+  Options options;
+  options.settings.activations = *ParseActivations("float");
+  const auto result = Quantize(model, options);
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_TRUE(format::Check(result->model).empty());
+  EXPECT_EQ(Operators(result->model), (std::vector<std::string>{"Cast", "MatMul", "Relu", "Cast"}));
+  const Tensor stored = *format::LoadInitializer(result->model, "w");
+  EXPECT_FLOAT_EQ(stored.quantization->scale[0], 1.0F / 127);
+  EXPECT_FLOAT_EQ(stored.quantization->scale[1], 2.0F / 127);
+  EXPECT_THAT(format::UnpackInt32(stored), testing::ElementsAre(127, 127, -32, 21));
+}
+
 TEST(Quantize, NamesWhatIsMissing) {
   EXPECT_EQ(ErrorOf(Quantize(Network(), {})),
             "value 'x': found no statistics (qtx calibrate writes them)");
@@ -398,6 +583,28 @@ TEST(Quantize, MakesAMatMulAndItsBiasOneGemm) {
   ASSERT_TRUE(result.has_value()) << ErrorOf(result);
   EXPECT_EQ(Operators(result->real), std::vector<std::string>{"Gemm"});
   EXPECT_EQ(TypeOf(result->model, "b").elem_type, ElementType::kInt32Q);
+}
+
+// As exporters give equal constants: the second layer's weights and bias are those of the first.
+TEST(Quantize, ReadsConstantsBehindAnIdentity) {
+  Model model = Builder()
+                    .Input("x", {1, 2})
+                    .Constant("w", Floats({2, 2}, Waves(4, 1)))
+                    .Constant("b", Floats({2}, {1, 2}))
+                    .Add("Identity", {"w"}, "w2", {2, 2})
+                    .Add("Identity", {"b"}, "b2", {2})
+                    .Add("Identity", {"b2"}, "b3", {2})
+                    .Add("Gemm", {"x", "w", "b"}, "m", {1, 2})
+                    .Add("Gemm", {"m", "w2", "b3"}, "y", {1, 2})
+                    .Output("y");
+  const std::vector<Tensor> samples = {Floats({1, 2}, {1, -1})};
+  const auto result = Quantize(*Measured(model, samples), {});
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_TRUE(format::Check(result->model).empty());
+  EXPECT_EQ(Operators(result->model), (std::vector<std::string>{"Cast", "Gemm", "Gemm", "Cast"}));
+  const auto& second = result->model.graph.nodes[2];
+  EXPECT_EQ(TypeOf(result->model, second.inputs[1]).elem_type, ElementType::kInt8Q);
+  EXPECT_EQ(TypeOf(result->model, second.inputs[2]).elem_type, ElementType::kInt32Q);
 }
 
 // Clip to 1.0 in a range of 0 to 2 that its neighbour in a Concat asks for: stored 0 to 127 or so.
@@ -514,6 +721,88 @@ TEST(Quantize, WorksInsideBodies) {
     for (std::size_t i = 0; i < real->at("y").size(); ++i)
       EXPECT_NEAR(stored->at("y")[i], real->at("y")[i], 0.05F);
   }
+}
+
+Judge JudgeOn(const std::vector<Tensor>& samples) {
+  return [samples](const Quantized& quantized) -> Result<QuantizationReport> {
+    QTX_ASSIGN_OR_RETURN(auto real, reference::Interpreter::Prepare(quantized.real, "float32"));
+    QTX_ASSIGN_OR_RETURN(auto stored, reference::Interpreter::Prepare(quantized.model));
+    const auto run = [](reference::Interpreter& interpreter) -> ModelRun {
+      return [&interpreter](std::span<const Tensor> inputs, const Observer& observer) {
+        interpreter.set_observer(observer);
+        const auto outputs = interpreter.Run(inputs);
+        return outputs.has_value() ? Result<void>() : Result<void>(outputs.error());
+      };
+    };
+    Comparison comparison(quantized);
+    for (const Tensor& sample : samples)
+      QTX_RETURN_IF_ERROR(comparison.Add(std::span(&sample, 1), run(real), run(stored)));
+    return comparison.Finish();
+  };
+}
+
+std::int64_t CountOf(const Model& model, ElementType type) {
+  const auto& values = model.graph.values;
+  return std::ranges::count_if(values, [type](const format::ValueInfo& info) {
+    return info.type && info.type->elem_type == type;
+  });
+}
+
+// 1 dB more than 8 bits give, for which 16 bits everywhere are too much.
+TEST(QuantizeTo, WidensAsFewNodesAsAnErrorNeeds) {
+  const Model model = Calibrated();
+  const double eight = SqnrOf(model, Quantize(model, {})->model);
+  const auto found =
+      QuantizeTo(*ParseTarget(std::to_string(eight + 1) + "dB"), model, {}, JudgeOn(Samples()));
+  ASSERT_TRUE(found.has_value()) << found.error().Text();
+  EXPECT_TRUE(format::Check(found->quantized.model).empty());
+  EXPECT_GE(SqnrOf(model, found->quantized.model), eight + 0.99);  // of the model as it was folded
+  EXPECT_GT(CountOf(found->quantized.model, ElementType::kInt16Q), 0);
+  EXPECT_GT(CountOf(found->quantized.model, ElementType::kInt8Q), 2);  // more than the weights
+  // What is met already costs one model.
+  const auto met = QuantizeTo(*ParseTarget("20dB"), model, {}, JudgeOn(Samples()));
+  ASSERT_TRUE(met.has_value());
+  EXPECT_EQ(met->tried, 1U);
+  EXPECT_EQ(*met->quantized.model.Serialize(), *Quantize(model, {})->model.Serialize());
+  // FLOAT gives more than any number of bits.
+  const auto real = QuantizeTo(*ParseTarget("110dB"), model, {}, JudgeOn(Samples()));
+  ASSERT_TRUE(real.has_value()) << real.error().Text();
+  EXPECT_GE(SqnrOf(model, real->quantized.model), 109);
+  EXPECT_GT(real->real, 0U);
+}
+
+// Two products of 64 x 64 weights: 8192 bytes as INT8, half of that as INT4 and 4 bytes for each of
+// 256 scales of blocks in place of 128.
+TEST(QuantizeTo, NarrowsAsFewWeightsAsASizeNeeds) {
+  const Model model = Builder()
+                          .Input("x", {1, 64})
+                          .Constant("v", Floats({64, 64}, Waves(4096, 0.7)))
+                          .Constant("w", Floats({64, 64}, Waves(4096, 1.3)))
+                          .Add("MatMul", {"x", "v"}, "m", {1, 64})
+                          .Add("MatMul", {"m", "w"}, "y", {1, 64})
+                          .Output("y");
+  Options options;
+  options.settings.activations = *ParseActivations("float");
+  const auto eight = static_cast<std::int64_t>(Quantize(model, options)->model.Serialize()->size());
+  Target target;
+  target.bytes = eight - 1000;
+  const auto found = QuantizeTo(target, model, options, nullptr);
+  ASSERT_TRUE(found.has_value()) << found.error().Text();
+  EXPECT_EQ(found->narrow, 1U);
+  EXPECT_LE(std::ssize(*found->quantized.model.Serialize()), *target.bytes);
+  EXPECT_EQ(CountOf(found->quantized.model, ElementType::kInt4Q), 1);
+  target.bytes = 4000;
+  EXPECT_THAT(ErrorOf(QuantizeTo(target, model, options, nullptr)),
+              HasSubstr("bytes with all weights in INT4, expected at most 4000"));
+}
+
+TEST(ParseTarget, TakesDecibelsAndBytes) {
+  EXPECT_EQ(ParseTarget("30dB")->sqnr_db, 30);
+  EXPECT_EQ(ParseTarget("1.5MB")->bytes, 1500000);
+  EXPECT_EQ(ParseTarget("800kB")->bytes, 800000);
+  EXPECT_EQ(ParseTarget("12B")->bytes, 12);
+  for (const char* text : {"", "30", "dB", "-3dB", "0B", "nanB", "infdB", "1e30GB", "30 dB "})
+    EXPECT_FALSE(ParseTarget(text).has_value()) << text;
 }
 
 TEST(ParseRules, SaysWhereAndWhatItExpected) {

@@ -32,12 +32,14 @@ Result<format::Histogram> HistogramOf(const Entry& entry) {
 }
 
 // per_channel collects along axis 1: MinMaxCalibrater.augment_graph.
-Result<std::vector<std::int64_t>> AxisOf(const Entry& entry, const format::TensorType& type) {
+Result<std::vector<std::int64_t>> AxisOf(const Entry& entry, InferredSizes& sizes,
+                                         format::TensorType& type) {
   if (entry.lowest.size() < 2) return std::vector<std::int64_t>();
+  if (!CheckAxes({1}, type, "").has_value()) sizes.Fill(entry.name, type);
   if (!type.shape) {
     return Invalid("lowest",
-                   "found a value for each channel, but the model does not declare the "
-                   "value's shape");
+                   "found a value for each channel, but the value's shape does not follow from "
+                   "the model");
   }
   const bool fits = type.shape->size() >= 2 &&
                     (*type.shape)[1].value == static_cast<std::int64_t>(entry.lowest.size());
@@ -61,12 +63,12 @@ Result<void> TakeRange(const Entry& entry, const std::string& method, Ledger& le
   return {};
 }
 
-Result<void> Annotate(const Entry& entry, const std::string& method, format::Model& model,
-                      Ledger& ledger) {
+Result<void> Annotate(const Entry& entry, const std::string& method, InferredSizes& sizes,
+                      format::Model& model, Ledger& ledger) {
   QTX_ASSIGN_OR_RETURN(format::TensorType * type, DeclareFloat(model, entry.name));
   format::Statistics statistics;
   statistics.source = "onnxruntime " + method;
-  QTX_ASSIGN_OR_RETURN(statistics.axis, AxisOf(entry, *type));
+  QTX_ASSIGN_OR_RETURN(statistics.axis, AxisOf(entry, sizes, *type));
   QTX_RETURN_IF_ERROR(TakeRange(entry, method, ledger, statistics));
   if (entry.mean) statistics.mean = {*entry.mean};
   if (entry.std) statistics.std = {*entry.std};
@@ -94,6 +96,7 @@ Result<Conversion> ReadOrtCalibration(const Source& source, const Options& optio
   Conversion conversion;
   QTX_ASSIGN_OR_RETURN(conversion.model, ModelBeside(source));
   Ledger ledger(options);
+  InferredSizes sizes(conversion.model);
   const std::set<std::string> names = ValueNames(conversion.model.graph);
   std::set<std::string> seen;
   for (const Entry& entry : calibration.entries) {
@@ -104,7 +107,7 @@ Result<Conversion> ReadOrtCalibration(const Source& source, const Options& optio
           ledger.Lose("unmatched", entry.name, "entry", "is not a value of the model"));
       continue;
     }
-    const auto annotated = Annotate(entry, calibration.method, conversion.model, ledger);
+    const auto annotated = Annotate(entry, calibration.method, sizes, conversion.model, ledger);
     if (!annotated.has_value()) return At(place, annotated.error());
   }
   conversion.ledger = ledger.Take();

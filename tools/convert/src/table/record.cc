@@ -285,6 +285,24 @@ Statistics StatisticsIn(Taker& take) {
   return s;
 }
 
+// Integers are sizes, "?" is unknown, others are symbols.
+std::optional<format::Shape> ShapeIn(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  format::Shape shape;
+  while (!text.empty()) {
+    const std::size_t size = std::min(text.find(' '), text.size());
+    const std::string_view part = text.substr(0, size);
+    format::Dimension& dimension = shape.emplace_back();
+    std::int64_t value = 0;
+    if (Parse(part, value) && value >= 0)
+      dimension.value = value;
+    else if (part != "?")
+      dimension.symbol = part;
+    text.remove_prefix(std::min(size + 1, text.size()));
+  }
+  return shape;
+}
+
 }  // namespace
 
 std::span<const Column> Columns() { return kColumns; }
@@ -314,6 +332,7 @@ Result<ParsedRecord> ParseRecord(const Record& record) {
   row.name = take["name"];
   const auto complete = CheckComplete(record);
   take.One("elem_type", row.elem_type);
+  row.shape = ShapeIn(take["shape"]);
   if (!take["scale"].empty()) row.quantization = QuantizationIn(take);
   if (!take["statistics.count"].empty()) row.statistics = StatisticsIn(take);
   if (!complete.has_value() && !take.error) take.error = complete.error();

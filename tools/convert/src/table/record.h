@@ -33,10 +33,11 @@ Record RecordOf(const format::ValueInfo& info);
 struct ParsedRecord {
   std::string name;
   format::ElementType elem_type = format::ElementType::kUndefined;
+  std::optional<format::Shape> shape;
   std::optional<format::Quantization> quantization;
   std::optional<format::Statistics> statistics;
 };
-/// The inverse of RecordOf, except that the shape is ignored.
+/// The inverse of RecordOf.
 /// Errors: kInvalid, naming the column, for text that is none of its form, and for a column whose
 /// parameters or statistics need another one that is empty.
 Result<ParsedRecord> ParseRecord(const Record& record);

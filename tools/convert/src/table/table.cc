@@ -32,8 +32,25 @@ Result<std::vector<Record>> RecordsOf(const format::Model& model, Ledger& ledger
   return records;
 }
 
-Result<void> Annotate(ParsedRecord row, format::Model& model, Ledger& ledger) {
+// What lies along an axis needs its size: the model's, the table's, or one that follows.
+Result<void> FillSizes(const ParsedRecord& row, InferredSizes& sizes, format::TensorType& type) {
+  const auto check = [&]() -> Result<void> {
+    if (row.quantization) QTX_RETURN_IF_ERROR(CheckAxes(row.quantization->axis, type, "axis"));
+    if (!row.statistics) return {};
+    return CheckAxes(row.statistics->axis, type, "statistics.axis");
+  };
+  if (check().has_value()) return {};
+  if (row.shape) FillShape(*row.shape, type);
+  if (check().has_value()) return {};
+  sizes.Fill(row.name, type);
+  return check();
+}
+
+Result<void> Annotate(ParsedRecord row, InferredSizes& sizes, format::Model& model,
+                      Ledger& ledger) {
   QTX_ASSIGN_OR_RETURN(format::TensorType * type, DeclareFloat(model, row.name));
+  if (const auto filled = FillSizes(row, sizes, *type); !filled.has_value())
+    return At("value '" + row.name + "'", filled.error());
   if (row.quantization) {
     if (format::IsQuantized(row.elem_type))
       row.quantization->storage_type = format::StorageOf(row.elem_type);
@@ -53,6 +70,7 @@ Result<Conversion> Joined(Parser parse, const Source& source, const Options& opt
   Conversion conversion;
   QTX_ASSIGN_OR_RETURN(conversion.model, ModelBeside(source));
   Ledger ledger(options);
+  InferredSizes sizes(conversion.model);
   const std::set<std::string> names = ValueNames(conversion.model.graph);
   std::set<std::string> seen;
   std::size_t applied = 0, idle = 0;
@@ -65,7 +83,7 @@ Result<Conversion> Joined(Parser parse, const Source& source, const Options& opt
     if (!names.contains(row.name))
       return ledger.Lose("unmatched", row.name, "row", "is not a value of the model");
     ++(says ? applied : idle);
-    return !says ? Result<void>() : Annotate(std::move(row), conversion.model, ledger);
+    return !says ? Result<void>() : Annotate(std::move(row), sizes, conversion.model, ledger);
   };
   QTX_RETURN_IF_ERROR(parse(source.bytes(), take));
   if (applied == 0 && seen.size() == idle) {

@@ -4,8 +4,10 @@
 #include <bit>
 #include <cstdint>
 #include <cstdio>
+#include <set>
 
 #include "annotate.h"
+#include "qtx/graph/graph_index.h"
 
 namespace qtx::convert {
 namespace {
@@ -22,6 +24,22 @@ std::string HeaderOf(const format::Model& model, Ledger& ledger) {
                  std::string(kHeader) + "; a TensorRT of another version refuses it: set " +
                      std::string(kTensorrtHeaderKey) + " in the model's metadata");
   return std::string(kHeader);
+}
+
+// The name by which the float model that TensorRT builds knows a quantized value: that of the FLOAT
+// value a Cast makes it of, or of the graph output that a Cast makes of it.
+std::string NameInFloatModel(const graph::GraphIndex& index, const std::string& value) {
+  const auto is_cast = [&index](std::size_t node) { return IsStock(index.node(node), "Cast"); };
+  if (const auto producer = index.Producer(value); producer && is_cast(*producer)) {
+    const std::string& from = index.node(*producer).inputs[0];
+    if (index.IsFloatValue(from)) return from;
+  }
+  if (index.IsOutput(value)) return value;
+  for (const graph::Use& use : index.Uses(value)) {
+    const std::string& output = index.node(use.node).outputs[0];
+    if (is_cast(use.node) && index.IsOutput(output) && index.IsFloatValue(output)) return output;
+  }
+  return value;
 }
 
 Result<std::string> LineOf(const std::string& value, const format::Quantization& q,
@@ -53,6 +71,8 @@ Result<std::string> LineOf(const std::string& value, const format::Quantization&
 
 Result<Export> WriteTensorrt(const format::Model& model, const Options& options) {
   Ledger ledger(options);
+  const graph::GraphIndex index(model);
+  std::set<std::string> written;
   std::string lines;
   for (const format::ValueInfo* info : Described(model)) {
     if (info->type->statistics) {
@@ -62,7 +82,11 @@ Result<Export> WriteTensorrt(const format::Model& model, const Options& options)
     if (!info->type->quantization) continue;
     QTX_ASSIGN_OR_RETURN(const auto q, AsInt8(model, *info, ledger));
     if (!q) continue;
-    QTX_ASSIGN_OR_RETURN(const std::string line, LineOf(info->name, *q, ledger));
+    const std::string name = NameInFloatModel(index, info->name);
+    if (name != info->name)
+      ledger.Changed(info->name, "name", "'" + name + "', as TensorRT knows it");
+    if (!written.insert(name).second) continue;
+    QTX_ASSIGN_OR_RETURN(const std::string line, LineOf(name, *q, ledger));
     lines += line;
   }
   if (lines.empty())

@@ -90,6 +90,20 @@ TEST(OrtCalibration, PerChannelIsAxisOne) {
   EXPECT_THAT(y.max, ElementsAre(1.5, 5.5, 3.25, 4));
 }
 
+// Relu gives the shape of its input, which the model declares.
+TEST(OrtCalibration, TakesASizeThatFollowsFromTheModel) {
+  const auto folder = TestFolder();
+  format::Model net = Net();
+  net.graph.values.clear();
+  ASSERT_TRUE(net.Save((folder / "net.onnx").string()).has_value());
+  std::string text = kPerChannel;
+  text.replace(text.find("\"y\""), 3, "\"s\"");
+  WriteBytes(folder / "net.json", text);
+  const format::Statistics s = StatisticsOf(ReadFileAs(folder / "net.json", nullptr, {}), "s");
+  EXPECT_THAT(s.axis, ElementsAre(1));
+  EXPECT_THAT(s.max, ElementsAre(1.5, 5.5, 3.25, 4));
+}
+
 // Twelve values, none outside -5.5 to 5.5.
 TEST(OrtCalibration, KeepsTheHistogramOfEntropy) {
   const format::Statistics s = StatisticsOf(ReadCalibration(kEntropy, {.allow = {"range"}}), "s");

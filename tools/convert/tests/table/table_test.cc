@@ -111,6 +111,43 @@ TEST(Tables, ReadBackOntoTheModelBesideThemEqual) {
   }
 }
 
+// As calibration writes it: the value between the nodes is not declared in the float model.
+TEST(Tables, BringStatisticsPerAxisToAValueThatTheModelDoesNotDeclare) {
+  OnnxMaker maker;
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {2, 3})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {2, 3})};
+  maker.Node("Relu", {"x"}, {"r"});
+  maker.Node("Neg", {"r"}, {"y"});
+  format::Model measured = maker.model;
+  measured.graph.values = {OnnxMaker::Value("r", ElementType::kFloat, {2, 3})};
+  format::TensorType& r = *measured.graph.values[0].type;
+  r.statistics.emplace();
+  r.statistics->axis = {1};
+  r.statistics->min = {0, 0, 0.5};
+  r.statistics->max = {1, 2, 3};
+  r.statistics->count = 6;
+  const auto folder = TestFolder();
+  ASSERT_TRUE(maker.model.Save((folder / "t.onnx").string()).has_value());
+  for (const char* kind : {"csv", "json"}) {
+    WriteBytes(folder / "t.table", Written(kind, measured));
+    const auto read = ReadFileAs(folder / "t.table");
+    ASSERT_TRUE(read.has_value()) << ErrorOf(read);
+    EXPECT_EQ(read->model.graph.values, measured.graph.values) << kind;
+  }
+  // Without the column the shape follows from the model.
+  WriteBytes(folder / "t.csv",
+             "name,elem_type,statistics.min,statistics.max,statistics.count,statistics.axis\n"
+             "r,FLOAT,0 0 0.5,1 2 3,6,1\n");
+  const auto read = ReadFileAs(folder / "t.csv");
+  ASSERT_TRUE(read.has_value()) << ErrorOf(read);
+  EXPECT_EQ(read->model.graph.values, measured.graph.values);
+  WriteBytes(folder / "t.csv",
+             "name,elem_type,statistics.min,statistics.max,statistics.count,statistics.axis\n"
+             "r,FLOAT,0 0 0.5,1 2 3,6,2\n");
+  EXPECT_THAT(ErrorOf(ReadFileAs(folder / "t.csv")),
+              HasSubstr("value 'r': statistics.axis: found axis 2, whose size neither"));
+}
+
 TEST(Tables, OfQuantizedValuesAnnotateAFloatModel) {
   const auto folder = TestFolder();
   ASSERT_TRUE(Bare(Annotated()).Save((folder / "t.onnx").string()).has_value());

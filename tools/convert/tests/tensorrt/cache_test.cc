@@ -31,6 +31,28 @@ TEST(TensorrtCache, HasTheBitsOfEachScaleInHex) {
             "TRT-8601-EntropyCalibration2\nx:0: 3d800000\ny: 3c400000\n");
 }
 
+// As qtx quantize leaves a model whose inputs and outputs stay FLOAT: TensorRT builds the float
+// one, which has x and y alone.
+TEST(TensorrtCache, NamesTheFloatValuesThatCastsStandBeside) {
+  OnnxMaker maker;
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {2})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {2})};
+  maker.model.graph.values = {
+      OnnxMaker::Quantized("x/quantized", ElementType::kInt8Q, {2}, {0x1p-4F}),
+      OnnxMaker::Quantized("r", ElementType::kInt8Q, {2}, {0x1p-5F}),
+      OnnxMaker::Quantized("y/quantized", ElementType::kInt8Q, {2}, {0x1.8p-7F})};
+  const auto cast = [&maker](const char* from, const char* to, ElementType type) {
+    maker.Node("Cast", {from}, {to}).attributes = {
+        format::Attribute::Int("to", static_cast<std::int64_t>(type))};
+  };
+  cast("x", "x/quantized", ElementType::kInt8Q);
+  maker.Node("Relu", {"x/quantized"}, {"r"});
+  maker.Node("Neg", {"r"}, {"y/quantized"});
+  cast("y/quantized", "y", ElementType::kFloat);
+  EXPECT_EQ(Written(maker.model),
+            "TRT-8601-EntropyCalibration2\nx: 3d800000\nr: 3d000000\ny: 3c400000\n");
+}
+
 // A subnormal: 2^-149 is the lowest bit alone.
 TEST(TensorrtCache, KeepsAllEightDigits) {
   EXPECT_THAT(Written(Net(0x1p-149F, 1.0F)), HasSubstr("x:0: 00000001\ny: 3f800000\n"));

@@ -35,13 +35,16 @@ struct Value {
   /// Real extremes for each parameter or for the tensor: of a constant's data, else of the
   /// statistics. Empty: unknown.
   std::vector<double> lowest, highest;
+  /// The same for each output channel of weights that have one scale for all; else empty.
+  std::vector<double> channel_lowest, channel_highest;
   /// The range of each parameter: scale * (quant_min - offset) and scale * (quant_max - offset).
   /// Empty unless the storage is an integer type.
   std::vector<double> range_lower, range_upper;
   /// Histogram of the real values, at most kBins bins.
   std::optional<format::Histogram> histogram;
-  /// Share of values at an end of the stored range (the first one there not counted), for a
-  /// quantized constant; else the share of the histogram beyond the range. nullopt: unknown.
+  /// Share of values at an end of the stored range, for a quantized constant (the first one there
+  /// not counted, but of INT32, whose scale is not chosen by it); else the share of the histogram
+  /// that lies more than half an LSB beyond the range. nullopt: unknown.
   std::optional<double> saturated;
 };
 

@@ -51,9 +51,9 @@ struct Settings {
 
 /// Settings for some nodes; absent ones keep the general setting.
 struct Rule {
-  std::string name = "*";     // glob on the node's name and its outputs' names
-  std::string op_type = "*";  // glob
-  bool keep_float = false;
+  std::string name = "*";          // glob on the node's name and its outputs' names
+  std::string op_type = "*";       // glob
+  std::optional<bool> keep_float;  // false: also quantizes values that integers would ruin
   std::optional<ActivationChoice> activations;
   std::optional<WeightChoice> weights;
   std::optional<RangeMethods> activation_range, weight_range;
@@ -99,6 +99,7 @@ struct Quantized {
 };
 
 /// Quantizes every node that operators.cc lists, those of bodies too, unless a rule keeps it float.
+/// FLOAT16 and BFLOAT16 become FLOAT before (graph::WidenHalves).
 /// Statistics are read from the values' types and kept there.
 /// Errors: kInvalid for a value without statistics or a rule that matches nothing (named); those of
 /// ChooseParameters, RangeOf and `measure`.
