@@ -144,6 +144,11 @@ struct Undefined {
 
 ValueInfo Channels(const std::string& name) { return Value(name, kFloat, {2}); }
 
+Model SampledBy(const std::string& mode, ElementType grid) {
+  return Stock(20, {Value("x", kFloat, {1, 2, 4, 4}), Value("grid", grid, {1, 3, 3, 2})},
+               {Of("GridSample", {"x", "grid"}, {"y"}, {Attribute::String("mode", mode)})});
+}
+
 std::vector<Undefined> UndefinedModels() {
   const ValueInfo image = Value("x", kFloat, {1, 2, 4, 4});
   Model cubic =
@@ -159,6 +164,8 @@ std::vector<Undefined> UndefinedModels() {
   return {
       {"resize.C8", cubic},
       {"resize.C8", antialias},
+      {"grid_sample.C7", SampledBy("cubic", kFloat)},
+      {"grid_sample.C7", SampledBy("linear", ElementType::kDouble)},
       {"space_to_depth.C6",
        Stock(28, {image},
              {Of("SpaceToDepth", {"x"}, {"y"},

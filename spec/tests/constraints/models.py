@@ -449,6 +449,9 @@ o.C(4, 'padding_mode is in the singular', 'x:f[1,1,2] grid:f[1,3,1] -> y:f', A={
 o.C(4, 'align_corners is 2', 'x:f[1,1,2] grid:f[1,3,1] -> y:f', A={'align_corners': 2}, G={'align_corners': 1})
 o.C(5, 'the last axis of x is empty', 'x:f[1,1,2,0] grid:f[1,3,1,2] -> y:f', 'x:f[1,0,2,1] grid:f[1,3,1,2] -> y:f')
 o.C(6, 'y is declared with the spatial sizes of x', 'x:f[1,1,2] grid:f[1,3,1] -> y:f[1,1,2]', 'x:f[1,1,2] grid:f[1,3,1] -> y:f[1,1,3]')
+o.C(7, 'mode is cubic, which the text does not define', 'x:f[1,1,2] grid:f[1,3,1] -> y:f[1,1,3]', A={'mode': 'cubic'}, G={'mode': 'linear'})
+o.C(7, 'mode is bicubic before opset 20', 'x:f[1,1,2,2] grid:f[1,3,1,2] -> y:f[1,1,3,1]', A={'mode': 'bicubic'}, G={'mode': 'bilinear'}, opset=16)
+o.C(7, 'grid is DOUBLE', 'x:f[1,1,2] grid:d[1,3,1] -> y:f[1,1,3]', 'x:f[1,1,2] grid:f[1,3,1] -> y:f[1,1,3]')
 
 o = moves('compress', 'Compress', 'x:{t}[3] condition:b[3]=0,1,1', 'y:{u}[2]')
 o.C(2, 'axis is the rank', 'x:q[2,3] condition:b[1]=1 -> y:q', A={'axis': 2}, G={'axis': 1})
