@@ -85,10 +85,9 @@ Block QuantizeAcross(std::span<const float> values) {
   Block block{.scale = ToHalf(greatest / 127)};
   for (std::size_t e = 0; e < block.codes.size(); ++e) {
     const float steps = values[e] * inverse;
-    block.codes[e] = FitsInt32(steps)
-                         ? static_cast<std::int32_t>(std::clamp(
-                               RoundFloat(steps, TieRule::kHalfEven), -128.0F, 127.0F))
-                         : -128;
+    block.codes[e] = FitsInt32(steps) ? static_cast<std::int32_t>(std::clamp(
+                                            RoundFloat(steps, TieRule::kHalfEven), -128.0F, 127.0F))
+                                      : -128;
   }
   return block;
 }
