@@ -23,7 +23,8 @@ from .sides import Pair
 
 ARITHMETICS = ("exact float32 float32-fma onnxruntime onnx-reference tflite tflite-double tflite-single "
                "tflite-half-up tflite-float64 cmsis-nn fixed-point fixed-point-double fixed-point-16 pow2 pow2-half-up "
-               "xnnpack xnnpack-rndnu fbgemm qnnpack onednn onednn-avx2 glow tvm-upward tvm-to-nearest").split()
+               "xnnpack xnnpack-rndnu fbgemm qnnpack onednn onednn-avx2 glow tvm-upward tvm-to-nearest "
+               "ggml ggml-avx2").split()
 BATCH = 25
 
 

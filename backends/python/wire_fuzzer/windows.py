@@ -1,5 +1,8 @@
 """Drafts of Conv, MatMul, Gemm and pooling."""
-from .draft import Type
+import math
+import struct
+
+from .draft import QUANTIZED, Type
 
 
 class Windows:
@@ -102,8 +105,44 @@ class Windows:
             return self.value(t, dims, r.random() < 0.8)
         return self.value(self.real(dims) if choice < 0.93 else Type(1), dims, r.random() < 0.7)
 
+    def block_product(self, transposed):
+        """A product that ggml.S1 takes, or nearly."""
+        r = self.r
+        k, n = 32 * r.choice([1, 1, 2, 3]), r.randint(1, 4)
+        a = self.shape(0, 1, 0.03) + [r.randint(1, 3), k] if not transposed else [r.randint(1, 3), k]
+        if not transposed and r.random() < 0.1:
+            a = [k]
+        code, _, lo, hi = QUANTIZED[r.choice(["INT4Q", "INT8Q"])]
+        along, block = (1 if transposed else 0), r.choice([32, 32, 32, 32, 32, 64, 16])
+        b = [n, k] if transposed else [k, n]
+        halves = [2.0 ** -24, 65504.0, 0.03125, 0.1 if r.random() < 0.1 else 0.75, r.randint(1024, 2047) * 2.0 ** -16]
+        q = {"axis": [0, 1], "block_shape": [1, block] if transposed else [block, 1],
+             "scale": [self.f32(r.choice(halves)) for _ in range(-(-k // block) * n)]}
+        if r.random() < 0.1:
+            q = {"scale": [r.choice(halves[:3])]}
+        if r.random() < 0.06:
+            q["offset"] = [r.randint(lo, hi) for _ in q["scale"]]
+        x = [struct.unpack("<I", struct.pack("<f", v))[0] for v in self.block_values(math.prod(a))]
+        self.value(Type(1), a, False, x if r.random() < 0.9 else None)
+        self.value(Type(code, q), b, r.random() < 0.95)
+        return [(Type(1) if r.random() < 0.95 else self.real([]), a[:-1] + [n])]
+
+    def block_values(self, n):
+        r, style = self.r, self.r.random()
+        if style < 0.3:
+            return [self.f32(r.gauss(0, 1)) for _ in range(n)]
+        if style < 0.6:  # ties of a step of 2^e
+            e = r.randint(-20, 16)
+            return [r.choice([127.0, r.randint(-254, 254) / 2]) * 2.0 ** e for _ in range(n)]
+        if style < 0.8:
+            return [self.f32(r.gauss(0, 1) * 10.0 ** r.uniform(-44, 36)) for _ in range(n)]
+        special = [math.nan, math.inf, -math.inf, -0.0, 0.0, 2.0 ** -149]
+        return [r.choice(special) if r.random() < 0.05 else self.f32(r.gauss(0, 4)) for _ in range(n)]
+
     def make_matmul(self):
         r = self.r
+        if self.arithmetic.startswith("ggml") and r.random() < 0.6:
+            return self.block_product(False)
         k, m, n = r.choice([0, 1, 2, 3, 4, 7]) if r.random() < 0.2 else r.randint(1, 6), r.randint(1, 4), r.randint(1,
                                                                                                                     4)
         lead = self.shape(0, 2, 0.03) if r.random() < 0.3 else []
@@ -119,6 +158,11 @@ class Windows:
 
     def make_gemm(self):
         r = self.r
+        if self.arithmetic.startswith("ggml") and r.random() < 0.5:
+            if r.random() < 0.7:
+                self.attr("transB", 1)
+                return self.block_product(True)
+            return self.block_product(False)
         m, k, n = r.randint(1, 4), r.randint(1, 5), r.randint(1, 4)
         ta, tb = r.random() < 0.3, r.random() < 0.5
         a, b = ([k, m] if ta else [m, k]), ([n, k] if tb else [k, n])

@@ -311,6 +311,14 @@ constexpr Arithmetic OnednnAvx2() {
   return row;
 }
 
+// ggml.S1 to .S4, ggml_avx2.S1 to .S3: as float32, with products by weights in blocks of 32.
+constexpr Arithmetic Ggml(std::string_view name, Arithmetic::Kernels kernels) {
+  Arithmetic row = Float32();
+  row.name = name;
+  row.kernels = kernels;
+  return row;
+}
+
 constexpr std::array kArithmetics = {
     Exact(),
     Float32(),
@@ -336,6 +344,8 @@ constexpr std::array kArithmetics = {
     OnnxReference(),
     Onednn("onednn"),
     OnednnAvx2(),
+    Ggml("ggml", Arithmetic::Kernels::kGgml),
+    Ggml("ggml-avx2", Arithmetic::Kernels::kGgmlAvx2),
 };
 
 // cmsis_nn.S1: the same kernels as TFLite Micro's, optimised.

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "arithmetic/ggml_kernels.h"
 #include "arithmetic/requirement.h"
 #include "arithmetic/tflite_kernels.h"
 #include "parameters.h"
@@ -225,6 +226,10 @@ Result<format::Tensor> RunSingle(const Operator& op, const Call& call) {
   } else if (call.arithmetic.kernels == Arithmetic::Kernels::kXnnpack) {
     QTX_ASSIGN_OR_RETURN(std::optional<format::Tensor> stored, RunXnnpackKernel(call));
     if (stored) return *std::move(stored);
+  } else if (call.arithmetic.kernels == Arithmetic::Kernels::kGgml ||
+             call.arithmetic.kernels == Arithmetic::Kernels::kGgmlAvx2) {
+    QTX_ASSIGN_OR_RETURN(std::optional<format::Tensor> product, RunGgmlProduct(call));
+    if (product) return *std::move(product);
   }
   return op.run(call);
 }

@@ -166,8 +166,16 @@ struct Arithmetic {
   AverageRecipe average;
   // Kernels that share no code with other arithmetics.  kTflite: tflite.S13 to .S19.
   // kOnnxRuntime: of tensors of one type of 8 bits, onnxruntime.S1 to .S5.  kXnnpack: of nodes that
-  // stand for TFLite's, xnnpack.S7 to .S9.
-  enum class Kernels { kNone, kTflite, kOnnxRuntime, kXnnpack } kernels = Kernels::kNone;
+  // stand for TFLite's, xnnpack.S7 to .S9.  kGgml, kGgmlAvx2: of FLOAT by blocks of 32 integers,
+  // ggml.S1 to .S3, ggml_avx2.S1 and .S2.
+  enum class Kernels {
+    kNone,
+    kTflite,
+    kOnnxRuntime,
+    kXnnpack,
+    kGgml,
+    kGgmlAvx2
+  } kernels = Kernels::kNone;
   // Domain kStored: MEAN and functions of 16 bits.  kReference: tflite_float64.S3 to .S5.
   // kBuiltin: those, but of images tflite_half_up.S4 and of some scales tflite_half_up.S5.
   enum class LiteRt { kNone, kReference, kBuiltin } litert = LiteRt::kNone;
