@@ -285,10 +285,8 @@ std::string Names(const std::vector<std::string>& names) {
 }
 
 Result<std::string> NodeText(const format::Node& node, std::int64_t opset) {
-  Operator op{.type = node.op_type,
-              .domain = node.domain,
-              .opset = opset,
-              .attributes = node.attributes};
+  Operator op{
+      .type = node.op_type, .domain = node.domain, .opset = opset, .attributes = node.attributes};
   if (node.origin) op.origin = node.origin->framework + "/" + node.origin->op_type;
   FlowMap map;
   QTX_ASSIGN_OR_RETURN(const std::string op_text, OperatorText(op));

@@ -230,10 +230,9 @@ Result<format::Model> BuildFromNodes(const Case& c) {
   for (const CaseNode& part : c.nodes) {
     graph.nodes.push_back(NodeOf(part, "node" + std::to_string(graph.nodes.size())));
   }
-  model.opset_imports = {
-      {"", first.opset},
-      {std::string(format::kDomain),
-       format::HasLevels(model) ? format::kLevelsVersion : format::kVersion}};
+  model.opset_imports = {{"", first.opset},
+                         {std::string(format::kDomain),
+                          format::HasLevels(model) ? format::kLevelsVersion : format::kVersion}};
   return model;
 }
 

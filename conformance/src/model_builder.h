@@ -1,4 +1,5 @@
-// Paths, declarations, nodes, output indices and expected tensors of a case (the model and inputs are in case.h).
+// Paths, declarations, nodes, output indices and expected tensors of a case (the model and inputs
+// are in case.h).
 #pragma once
 
 #include <cstddef>

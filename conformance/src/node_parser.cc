@@ -126,8 +126,9 @@ Result<Operator> ParseOperator(const Yaml& node, const Place& place) {
     const Yaml& value = attributes->items[i];
     const Place at = below.Child(name);
     const bool is_body = value.is_map() && value.Find("nodes") != nullptr;
-    QTX_ASSIGN_OR_RETURN(op.attributes.emplace_back(), is_body ? ParseBody(name, value, at, op.opset)
-                                                               : ParseAttribute(name, value, at));
+    QTX_ASSIGN_OR_RETURN(op.attributes.emplace_back(), is_body
+                                                           ? ParseBody(name, value, at, op.opset)
+                                                           : ParseAttribute(name, value, at));
   }
   return op;
 }

@@ -352,7 +352,7 @@ TEST(ParseCases, RefusesBodiesThatAreNone) {
     std::string text(kLoop);
     return ErrorText(text.replace(text.find(from), from.size(), to));
   };
-  EXPECT_THAT(error("Neg, opset: 20", "Neg"),
+  EXPECT_THAT(error("  opset: 20\n", "  opset: 21\n"),
               HasSubstr("expected the opset of the node around the body"));
   EXPECT_THAT(error("data: [15]", "generate: {kind: zero}, shape: [1]"),
               HasSubstr("a constant of a body needs data"));

@@ -1,5 +1,5 @@
-// TopK, ArgMax and ArgMin against a stable sort of GMP rationals: top_k.S1, top_k.S2, arg_max.S2,
-// arg_max.S3, arg_min.S2.
+// TopK, Hardmax, ArgMax and ArgMin against a stable sort of GMP rationals: top_k.S1, top_k.S2,
+// hardmax.S1, arg_max.S2, arg_max.S3, arg_min.S2.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -64,6 +64,29 @@ TEST(TopK, SortsByExactRealsAndLowerIndex) {
                 at[axis] = position(at);
                 return at;
               }));
+  }
+}
+
+TEST(Hardmax, IsOneAtTheFirstGreatest) {
+  Random random(8);
+  for (int round = 0; round < 100; ++round) {
+    const Dims dims = {random.In(1, 3), random.In(1, 5), random.In(1, 3)};
+    const auto axis = static_cast<std::size_t>(random.In(0, 2));
+    Tensor x = random.Tensor8(dims, AnyGranularity(random, dims));
+    for (std::byte& byte : x.bytes) byte &= std::byte{3};  // many equal ones
+    const AllRun run{"Hardmax",
+                     {Attribute::Int("axis", static_cast<std::int64_t>(axis) - 3)},
+                     {&x},
+                     {Int8Type({.scale = {0.25F}, .offset = {-7}})}};
+    const auto result = run.Run();
+    ASSERT_TRUE(result.has_value()) << run.Error();
+    const std::vector<mpq_class> reals = TextbookReals(x);
+    Values expected;  // 1 is 4 steps of a quarter
+    for (std::int64_t i = 0; i < CountOf(dims); ++i) {
+      const Dims at = CoordinatesOf(i, dims);
+      expected.push_back(SortedLine(reals, dims, at, axis, true)[0] == at[axis] ? -3 : -7);
+    }
+    EXPECT_EQ(format::UnpackIntegers((*result)[0]), expected);
   }
 }
 
