@@ -274,9 +274,11 @@ Result<void> Inference::CheckNode(Application& a, bool has_rules) const {
   return checked;
 }
 
-// A branch that is not taken may assume other sizes than the graph around it has: with the types
-// alone, and its constants, the node conforms.  Source: graph.S2.
-bool Inference::IsRightInItself(const Application& refused, bool has_rules) const {
+// A branch that is not taken may assume other sizes than the graph around it has. What is known of
+// the outputs where the node conforms with the types alone, and its constants; nullopt where it
+// does not.  Source: graph.S2.
+std::optional<std::vector<ValueFacts>> Inference::OutputsInItself(const Application& refused,
+                                                                  bool has_rules) const {
   Application a = refused;
   for (auto* values : {&a.inputs, &a.outputs}) {
     const auto& names = values == &a.inputs ? a.node.inputs : a.node.outputs;
@@ -287,7 +289,12 @@ bool Inference::IsRightInItself(const Application& refused, bool has_rules) cons
       (*values)[k].constant = nullptr;
     }
   }
-  return CheckNode(a, has_rules).has_value();
+  if (!CheckNode(a, has_rules).has_value()) return std::nullopt;
+  std::vector<ValueFacts> outputs = FactsOf(a.node.outputs);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (outputs[k].type == ElementType::kUndefined) outputs[k].type = a.outputs[k].type;
+  }
+  return outputs;
 }
 
 void Inference::Visit(std::size_t i, const Node& node) {
@@ -300,11 +307,13 @@ void Inference::Visit(std::size_t i, const Node& node) {
                 FactsOf(node.outputs)};
 
   Result<void> checked = CheckNode(a, rules != nullptr);
+  auto in_itself =
+      !checked.has_value() && in_branches_[i] ? OutputsInItself(a, rules != nullptr) : std::nullopt;
   if (checked.has_value()) {
     if (is_onnx) Propagate(a);
     complete_.back() = IsComplete(a);
-  } else if (in_branches_[i] && IsRightInItself(a, rules != nullptr)) {
-    a.outputs = FactsOf(node.outputs);
+  } else if (in_itself) {
+    a.outputs = *std::move(in_itself);
   } else if (checked.error().code == ErrorCode::kUnsupported) {
     undefined_.push_back({i, std::move(checked).error()});
   } else {

@@ -55,7 +55,8 @@ class Inference {
   void Enter(const Scope& body, const Node& node);
   void Visit(std::size_t i, const Node& node);
   Result<void> CheckNode(Application& a, bool has_rules) const;
-  bool IsRightInItself(const Application& refused, bool has_rules) const;
+  std::optional<std::vector<ValueFacts>> OutputsInItself(const Application& refused,
+                                                         bool has_rules) const;
   Result<void> VisitBodies(Application& a) const;
   Result<void> CheckSection(Application& a) const;
   Result<void> VisitOnnx(Application& a, bool has_section) const;
