@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <set>
 #include <span>
@@ -175,13 +174,12 @@ Result<void> Give(CaseValue& value, format::Dims dims, std::span<const double> v
       format::Tensor tensor,
       format::MakeTensor(value.type.elem_type, std::move(dims), value.type.quantization));
   switch (tensor.elem_type) {
-    case ElementType::kFloat: {
-      const std::vector<float> floats(values.begin(), values.end());
-      std::memcpy(tensor.bytes.data(), floats.data(), tensor.bytes.size());
+    case ElementType::kFloat:
+      std::ranges::transform(values, tensor.As<float>().begin(),
+                             [](double value) { return static_cast<float>(value); });
       break;
-    }
     case ElementType::kDouble:
-      std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+      std::ranges::copy(values, tensor.As<double>().begin());
       break;
     default:
       if (format::IsSmallFloat(tensor.elem_type) || tensor.elem_type == ElementType::kFloat16 ||
