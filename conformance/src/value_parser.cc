@@ -121,6 +121,11 @@ std::uint32_t CodeOf(ElementType storage, double value) {
 Result<void> FillSmallFloats(const Yaml& node, const Place& place, format::Tensor& tensor) {
   const ElementType storage = format::StorageOf(tensor.elem_type);
   QTX_ASSIGN_OR_RETURN(const auto values, ReadList(node, place, ReadFloat<double>));
+  const bool is_complex = storage == ElementType::kComplex64 || storage == ElementType::kComplex128;
+  if (is_complex && !values.empty()) {
+    return Refuse(place, node,
+                  "a case file cannot hold elements of type " + std::string(format::Name(storage)));
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint32_t code = CodeOf(storage, values[i]);
     const double decoded = format::DecodeSmallFloat(storage, code);

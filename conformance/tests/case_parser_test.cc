@@ -147,6 +147,12 @@ TEST(ParseCases, ReadsWhatOnlyFormatCasesWrite) {
   EXPECT_EQ(cases[0].error, "q.C1");
 }
 
+TEST(ParseCases, RefusesComplexElements) {
+  EXPECT_THAT(
+      ErrorText(Changed("type: int8q, scale: [1.0], data: [2, -2]", "type: complex64, data: [1]")),
+      HasSubstr("cannot hold elements of type COMPLEX64"));
+}
+
 TEST(ParseCases, NamesFileLineKeyAndExpectation) {
   EXPECT_THAT(ErrorText(Changed("why:", "whyy:")),
               HasSubstr("f.yaml:4: unknown key 'whyy', expected one of id, spec, why"));

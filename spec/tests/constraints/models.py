@@ -174,7 +174,7 @@ o.C(4, 'detect_negative is -1', 'x:f[3] -> y:b[3]', A={'detect_negative': -1}, G
 o.C(4, 'detect_positive is 2', 'x:f[3] -> y:b[3]', A={'detect_positive': 2}, G={'detect_positive': 1})
 
 o = Op('cast_like', 'CastLike')
-o.C(1, 'like is COMPLEX64', 'x:f[2] *like:c64[1] -> y:c64[2]', 'x:f[2] like:d[1] -> y:d[2]')
+o.C(1, 'like is COMPLEX64', 'x:f[2] *like:c64[0] -> y:c64[2]', 'x:f[2] like:d[1] -> y:d[2]')
 o.C(2, 'y has the plain type under that of like', 'x:f[3] like:q[1] -> y:i8[3]', 'x:f[3] like:q[1] -> y:q[3]')
 o.C(2, 'y has the type of x', 'x:f[3] like:i32[1] -> y:f[3]', 'x:f[3] like:i32[1] -> y:i32[3]')
 o.C(3, 'y is declared with the shape of like', 'x:f[3] like:i32[2] -> y:i32[2]', 'x:f[3] like:i32[2] -> y:i32[3]')
