@@ -36,6 +36,57 @@ void WriteLevels(const std::vector<BlockFactors>& levels, WireLevels& out) {
   }
 }
 
+Encoding ReadEncoding(const qtx::Encoding& in) {
+  Encoding encoding{.record_bytes = in.record_bytes(),
+                    .record_shape = Vector(in.record_shape()),
+                    .fields = {},
+                    .unknown_fields = in.unknown_fields()};
+  for (const qtx::EncodedField& message : in.field()) {
+    EncodedField& field = encoding.fields.emplace_back();
+    field.role = static_cast<EncodedRole>(message.role());
+    field.level = message.level();
+    field.elem_type = static_cast<ElementType>(message.elem_type());
+    field.bias = message.bias();
+    field.unknown_fields = message.unknown_fields();
+    for (const qtx::BitSpan& span : message.bits()) {
+      field.bits.push_back({.value_bit = span.value_bit(),
+                            .width = span.width(),
+                            .first = span.first(),
+                            .record_bit = span.record_bit(),
+                            .count = Vector(span.count()),
+                            .stride = Vector(span.stride()),
+                            .unknown_fields = span.unknown_fields()});
+    }
+  }
+  return encoding;
+}
+
+void WriteEncoding(const Encoding& encoding, qtx::Encoding& out) {
+  out.set_record_bytes(encoding.record_bytes);
+  Assign(encoding.record_shape, out.mutable_record_shape());
+  for (const EncodedField& field : encoding.fields) {
+    qtx::EncodedField& written = *out.add_field();
+    if (field.role != EncodedRole::kCode) {
+      written.set_role(static_cast<qtx::EncodedField::Role>(field.role));
+    }
+    if (field.level != 0) written.set_level(field.level);
+    written.set_elem_type(static_cast<int>(field.elem_type));
+    if (field.bias != 0) written.set_bias(field.bias);
+    *written.mutable_unknown_fields() = field.unknown_fields;
+    for (const BitSpan& span : field.bits) {
+      qtx::BitSpan& bits = *written.add_bits();
+      if (span.value_bit != 0) bits.set_value_bit(span.value_bit);
+      bits.set_width(span.width);
+      if (span.first != 0) bits.set_first(span.first);
+      if (span.record_bit != 0) bits.set_record_bit(span.record_bit);
+      Assign(span.count, bits.mutable_count());
+      Assign(span.stride, bits.mutable_stride());
+      *bits.mutable_unknown_fields() = span.unknown_fields;
+    }
+  }
+  *out.mutable_unknown_fields() = encoding.unknown_fields;
+}
+
 Quantization ReadQuantization(const qtx::Quantization& in) {
   Quantization q;
   q.scale = Vector(in.scale());
@@ -55,6 +106,10 @@ Quantization ReadQuantization(const qtx::Quantization& in) {
   q.scale_levels = ReadLevels(in.scale_levels());
   q.base_levels = ReadLevels(in.base_levels());
   q.must_understand = Vector(in.must_understand());
+  q.code_book = Vector(in.code_book());
+  q.code_book_tensor = in.code_book_tensor();
+  q.real_type = static_cast<ElementType>(in.real_type());
+  if (in.has_encoding()) q.encoding = ReadEncoding(in.encoding());
   q.unknown_fields = in.unknown_fields();
   return q;
 }
@@ -81,6 +136,10 @@ void WriteQuantization(const Quantization& q, qtx::Quantization& out) {
   WriteLevels(q.scale_levels, *out.mutable_scale_levels());
   WriteLevels(q.base_levels, *out.mutable_base_levels());
   Assign(q.must_understand, out.mutable_must_understand());
+  Assign(q.code_book, out.mutable_code_book());
+  if (!q.code_book_tensor.empty()) out.set_code_book_tensor(q.code_book_tensor);
+  if (q.real_type != ElementType::kUndefined) out.set_real_type(static_cast<int>(q.real_type));
+  if (q.encoding) WriteEncoding(*q.encoding, *out.mutable_encoding());
   *out.mutable_unknown_fields() = q.unknown_fields;
 }
 

@@ -42,6 +42,43 @@ struct BlockFactors {
   bool operator==(const BlockFactors&) const = default;
 };
 
+/// Bits of the values of consecutive indices from `first` on. An index, less `first`, is written in
+/// digits of which the first has count[0] values and varies fastest: its bits begin at record_bit
+/// plus the sum of digit[i] * stride[i].
+struct BitSpan {
+  std::int32_t value_bit = 0;  // where in the value they go; 0 is the lowest
+  std::int32_t width = 0;
+  std::int32_t first = 0;
+  std::int32_t record_bit = 0;  // bit b of a record is bit b % 8, from the lowest, of byte b / 8
+  std::vector<std::int32_t> count;
+  std::vector<std::int32_t> stride;
+  std::string unknown_fields;
+  bool operator==(const BitSpan&) const = default;
+};
+
+enum class EncodedRole : std::int32_t { kCode = 0, kScale = 1, kBase = 2 };
+
+/// What a record keeps: the codes, or the factors of one level of the scale or the base.
+struct EncodedField {
+  EncodedRole role = EncodedRole::kCode;
+  std::int32_t level = 0;                           // of scale_levels or base_levels
+  ElementType elem_type = ElementType::kUndefined;  // of the value that the bits are
+  std::int32_t bias = 0;                            // added to an integer
+  std::vector<BitSpan> bits;
+  std::string unknown_fields;  // a role that is not known, too
+  bool operator==(const EncodedField&) const = default;
+};
+
+/// How the bytes of an initializer hold its codes and parameters: records of equal size, row-major
+/// over the grid that they divide the tensor into (proposal 0009).
+struct Encoding {
+  std::int32_t record_bytes = 0;
+  std::vector<std::int64_t> record_shape;  // elements of a record along each axis of the tensor
+  std::vector<EncodedField> fields;
+  std::string unknown_fields;
+  bool operator==(const Encoding&) const = default;
+};
+
 struct Quantization {
   std::vector<float> scale;          // > 0, finite; size 1 or the product of the parameter dims
   std::vector<std::int32_t> offset;  // empty = all 0; else as many as scale
@@ -59,6 +96,12 @@ struct Quantization {
   std::vector<BlockFactors> scale_levels;     // instead of scale and scale_tensor
   std::vector<BlockFactors> base_levels;      // real = scale * (stored - offset) + base; empty = 0
   std::vector<std::int32_t> must_understand;  // field numbers of the message (proposal 0002)
+  std::vector<float>
+      code_book;  // real = scale * code_book[code] + base (proposal 0008); empty = none
+  std::string code_book_tensor;  // an initializer instead of `code_book`; empty = inline
+  ElementType real_type =
+      ElementType::kUndefined;  // of the reals (proposal 0010); kUndefined = FLOAT
+  std::optional<Encoding> encoding;
   std::string unknown_fields;
 
   bool operator==(const Quantization&) const = default;
