@@ -107,13 +107,13 @@ Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load) {
 
 Result<Suite> LoadTestData(const std::string& folder) { return LoadThirdParty(folder, {}); }
 
-Result<Shard> ParseShard(std::string_view text) {
+Result<Shard> ParseShard(std::string_view option, std::string_view text) {
   Shard shard;
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos || !ParseCount(text.substr(0, slash), shard.index) ||
       !ParseCount(text.substr(slash + 1), shard.count) || shard.index < 1 ||
       shard.index > shard.count) {
-    return Error{ErrorCode::kUsage, "--shard",
+    return Error{ErrorCode::kUsage, std::string(option),
                  "found '" + std::string(text) + "', expected I/N with 1 <= I <= N"};
   }
   return shard;

@@ -102,10 +102,10 @@ TEST(Select, FiltersThenDealsOutShards) {
 }
 
 TEST(ParseShard, TakesIOfN) {
-  EXPECT_EQ(ParseShard("2/4")->index, 2);
-  EXPECT_EQ(ParseShard("2/4")->count, 4);
+  EXPECT_EQ(ParseShard("--shard", "2/4")->index, 2);
+  EXPECT_EQ(ParseShard("--shard", "2/4")->count, 4);
   for (const char* bad : {"", "1", "0/4", "5/4", "1/0", "a/b", "1/4x", "-1/4", "1//4"}) {
-    EXPECT_FALSE(ParseShard(bad).has_value()) << bad;
+    EXPECT_FALSE(ParseShard("--shard", bad).has_value()) << bad;
   }
 }
 

@@ -38,7 +38,7 @@ const std::vector<std::string> kQuantized = {"*quantizelinear*", "*qlinear*", "*
 Result<std::vector<FaultyBackend>> ChooseFaults(const PowerOptions& options) {
   conformance::Shard part;
   if (!options.part.empty()) {
-    QTX_ASSIGN_OR_RETURN(part, conformance::ParseShard(options.part));
+    QTX_ASSIGN_OR_RETURN(part, conformance::ParseShard("--part", options.part));
   }
   std::vector<FaultyBackend> chosen;
   std::int64_t position = 0;

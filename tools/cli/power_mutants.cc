@@ -32,7 +32,7 @@ Result<std::vector<Mutant>> ChooseMutants(const PowerOptions& options,
   }
   conformance::Shard part;
   if (!options.part.empty()) {
-    QTX_ASSIGN_OR_RETURN(part, conformance::ParseShard(options.part));
+    QTX_ASSIGN_OR_RETURN(part, conformance::ParseShard("--part", options.part));
   }
   std::vector<Mutant> chosen;
   std::int64_t position = 0;

@@ -80,7 +80,7 @@ Result<void> Touch(const std::string& path) {
 }  // namespace
 
 Result<conformance::Shard> ChooseShard(const std::string& option) {
-  if (!option.empty()) return conformance::ParseShard(option);
+  if (!option.empty()) return conformance::ParseShard("--shard", option);
   for (const Variables& names : kVariables) {
     QTX_ASSIGN_OR_RETURN(const auto shard, ShardOf(names));
     if (!shard.has_value()) continue;

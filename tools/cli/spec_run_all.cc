@@ -31,9 +31,7 @@ Result<TextUpdate> Update(const SpecRunOptions& options, const std::string& fold
   QTX_ASSIGN_OR_RETURN(const conformance::BackendSource text, TextBackend());
   conformance::TextUpdateOptions update;
   if (!options.part.empty()) {
-    const auto part = conformance::ParseShard(options.part);
-    if (!part.has_value()) return Error{ErrorCode::kUsage, "--part", part.error().message};
-    update.part = *part;
+    QTX_ASSIGN_OR_RETURN(update.part, conformance::ParseShard("--part", options.part));
   }
   QTX_ASSIGN_OR_RETURN(const conformance::Suite suite,
                        conformance::LoadSuite(folder, models.Loader()));

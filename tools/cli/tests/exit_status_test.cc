@@ -354,6 +354,7 @@ Attempts ExitStatus::Others(const std::string& cause) {
   if (cause == "an option is unknown, or its value is not allowed") {
     return {{"check --none " + ok, "qtx check"},
             {"validate --shard 3/2", "--shard"},
+            {"power --part 0/3", "--part"},
             {"validate --backend none", "--backend none"},
             {"validate", "TEST_SHARD_INDEX", "export TEST_TOTAL_SHARDS=2 TEST_SHARD_INDEX=2"},
             {"quantize " + ok + " --range no -o " + Path("never"), "--range"},

@@ -44,8 +44,8 @@ struct Shard {
   std::int64_t index = 1;
   std::int64_t count = 1;
 };
-/// "2/4".  Errors: kInvalid.
-Result<Shard> ParseShard(std::string_view text);
+/// "2/4", the value of `option`, which errors name.  Errors: kUsage.
+Result<Shard> ParseShard(std::string_view option, std::string_view text);
 
 struct Selection {
   std::vector<std::string> filters;  // globs on the id, one of which must match; none = all
