@@ -8,6 +8,7 @@
 
 #include "check_rules.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/inference.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/onnx_operators.h"
@@ -73,15 +74,20 @@ class Checker {
       if (!values[i].type) continue;
       quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
       CheckLevelsOf(values[i], place);
-      CheckType(view_, *values[i].type, place, features_, findings_);
+      CheckType(view_, *values[i].type, values[i].name, place, features_, findings_);
     }
   }
 
-  // quantization.C17, of a value; an annotation may be on any.
+  // quantization.C17 and encoding.C1, of a value; an annotation may be on any.
   void CheckLevelsOf(const ValueInfo& value, const std::string& place) {
     if (!value.type->quantization) return;
     const Quantization& q = *value.type->quantization;
     levels_ = levels_ || HasLevels(q);
+    encoding_ = encoding_ || q.encoding.has_value();
+    if (IsEncoded(*value.type) && view_.FindInitializer(value.name) == nullptr) {
+      findings_.Add("encoding.C1", place + ": quantization.encoding",
+                    FoundExpected("one on a value that is computed or given", "initializers"));
+    }
     if (!HasBase(q) || !IsQuantized(value.type->elem_type) ||
         view_.FindInitializer(value.name) != nullptr) {
       return;
@@ -211,6 +217,12 @@ class Checker {
                                   "qtx " + std::to_string(kLevelsVersion) +
                                       ", because of scale_levels or base_levels"));
     }
+    if (version >= 1 && version < kEncodingVersion && encoding_) {
+      findings_.Add(
+          "versioning.C3", "opset_import",
+          FoundExpected("qtx " + std::to_string(version),
+                        "qtx " + std::to_string(kEncodingVersion) + ", because of an encoding"));
+    }
     if (version >= 1 && version <= latest) return;
     findings_.Add(
         version == 0 ? "versioning.C1" : "versioning.C2", "opset_import",
@@ -234,6 +246,7 @@ class Checker {
   std::set<std::string> defined_;
   bool quantized_ = false;
   bool levels_ = false;
+  bool encoding_ = false;
   std::optional<Inference> inference_;
   std::optional<Error> undefined_;
 };
@@ -241,12 +254,18 @@ class Checker {
 bool ValueHasLevels(const ValueInfo& value) {
   return value.type && value.type->quantization && HasLevels(*value.type->quantization);
 }
+bool ValueHasEncoding(const ValueInfo& value) {
+  return value.type && value.type->quantization && value.type->quantization->encoding;
+}
 
-void MakeLevelsUnknown(Quantization& q) {
-  Quantization levels;
-  levels.scale_levels = std::exchange(q.scale_levels, {});
-  levels.base_levels = std::exchange(q.base_levels, {});
-  q.unknown_fields += SerializeQuantization(levels);
+void MakeUnknown(Quantization& q, Features features) {
+  Quantization unknown;
+  if (!features.Has(Feature::kHierarchicalScales)) {
+    unknown.scale_levels = std::exchange(q.scale_levels, {});
+    unknown.base_levels = std::exchange(q.base_levels, {});
+  }
+  if (!features.Has(Feature::kEncodings)) unknown.encoding = std::exchange(q.encoding, {});
+  q.unknown_fields += SerializeQuantization(unknown);
 }
 
 template <typename Visit>
@@ -260,30 +279,33 @@ void ForEachValue(Graph& graph, const Visit& visit) {
   }
 }
 
-bool GraphHasLevels(const Graph& graph) {
-  const auto node_has = [](const Node& node) {
-    return std::ranges::any_of(node.attributes, [](const Attribute& attribute) {
-      return std::ranges::any_of(attribute.graphs, GraphHasLevels);
+// Whether `has` is true of any value of the graph or of a body.
+bool AnyValue(const Graph& graph, bool (*has)(const ValueInfo&)) {
+  const auto node_has = [has](const Node& node) {
+    return std::ranges::any_of(node.attributes, [has](const Attribute& attribute) {
+      return std::ranges::any_of(attribute.graphs,
+                                 [has](const Graph& body) { return AnyValue(body, has); });
     });
   };
-  return std::ranges::any_of(graph.inputs, ValueHasLevels) ||
-         std::ranges::any_of(graph.outputs, ValueHasLevels) ||
-         std::ranges::any_of(graph.values, ValueHasLevels) ||
-         std::ranges::any_of(graph.nodes, node_has);
+  return std::ranges::any_of(graph.inputs, has) || std::ranges::any_of(graph.outputs, has) ||
+         std::ranges::any_of(graph.values, has) || std::ranges::any_of(graph.nodes, node_has);
 }
 
 bool Understands(const Model& model, Features features) {
-  return features.Has(Feature::kHierarchicalScales) || !HasLevels(model);
+  return (features.Has(Feature::kHierarchicalScales) || !HasLevels(model)) &&
+         (features.Has(Feature::kEncodings) || !HasEncoding(model));
 }
 
 }  // namespace
 
-bool HasLevels(const Model& model) { return GraphHasLevels(model.graph); }
+bool HasLevels(const Model& model) { return AnyValue(model.graph, ValueHasLevels); }
+bool HasEncoding(const Model& model) { return AnyValue(model.graph, ValueHasEncoding); }
 
 Model AsUnderstood(Model model, Features features) {
   if (Understands(model, features)) return model;
-  ForEachValue(model.graph, [](ValueInfo& value) {
-    if (ValueHasLevels(value)) MakeLevelsUnknown(*value.type->quantization);
+  ForEachValue(model.graph, [features](ValueInfo& value) {
+    if (ValueHasLevels(value) || ValueHasEncoding(value))
+      MakeUnknown(*value.type->quantization, features);
   });
   return model;
 }
@@ -312,7 +334,10 @@ Result<CheckedModel> CheckFirst(const Model& model, Features features) {
 
 std::vector<std::string> CheckedRules() {
   return {"element_types.C1",  "element_types.C2", "element_types.C3",  "element_types.C4",
-          "element_types.C5",  "graph.C1",         "graph.C2",          "graph.C3",
+          "element_types.C5",  "encoding.C1",      "encoding.C2",       "encoding.C3",
+          "encoding.C4",       "encoding.C5",      "encoding.C6",       "encoding.C7",
+          "encoding.C8",       "encoding.C9",      "encoding.C10",      "encoding.C11",
+          "encoding.C12",      "graph.C1",         "graph.C2",          "graph.C3",
           "graph.C4",          "graph.C5",         "graph.C6",          "graph.C7",
           "graph.C8",          "graph.C9",         "graph.C10",         "graph.C11",
           "graph.C12",         "lowering.C1",      "origin.C1",         "origin.C2",

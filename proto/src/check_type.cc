@@ -7,6 +7,7 @@
 
 #include "check_rules.h"
 #include "levels.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/limits.h"
 #include "wire.h"
 
@@ -22,6 +23,8 @@ bool IsPowerOfTwo(float scale) {
 bool Understands(std::int32_t field, Features features) {
   constexpr std::int32_t kScaleLevels = 12;
   constexpr std::int32_t kBaseLevels = 13;
+  constexpr std::int32_t kEncoding = 18;
+  if (field == kEncoding) return features.Has(Feature::kEncodings);
   if (field == kScaleLevels || field == kBaseLevels) {
     return features.Has(Feature::kHierarchicalScales);
   }
@@ -37,12 +40,13 @@ bool AllOffsets(const Quantization& q, std::int32_t value) {
 struct TypeChecker {
   const ModelView& view;
   const TensorType& type;
+  std::string_view name;
   const std::string& place;
   Features features;
   Findings& findings;
   ElementType storage = ElementType::kUndefined;
 
-  void Report(const char* rule, const std::string& field, std::string message) {
+  void Report(const std::string& rule, const std::string& field, std::string message) {
     findings.Add(rule, place + ": " + field, std::move(message));
   }
 
@@ -170,15 +174,28 @@ struct TypeChecker {
   bool CheckLevels(Quantization* resolved) {
     const Quantization& q = *type.quantization;
     if (!HasLevels(q)) return true;
+    // encoding.C1, which the walk over the values reports.
+    if (IsEncoded(type) && view.FindInitializer(name) == nullptr) return false;
     if (HasBase(q) && (!IsIntegerStorage(storage) || storage == ElementType::kBipolar1)) {
       Report("quantization.C17", "quantization.base_levels",
              FoundExpected("a base on " + std::string(Name(storage)), "an integer storage"));
       return false;
     }
-    auto fault = MultiplyLevels(view, type, resolved);
+    auto fault = MultiplyLevels(view, type, name, resolved);
     if (!fault) fault = CheckBases(storage, *resolved);
     if (fault) Report(fault->rule, "quantization." + fault->field, fault->message);
     return !fault;
+  }
+
+  // encoding.C3 to C12; false when the records cannot be read.
+  bool CheckEncoding() {
+    if (!type.quantization->encoding) return true;
+    const auto layout = RecordLayout::Make(type);
+    if (layout.has_value()) return true;
+    const Error& error = layout.error();
+    Report(error.clause.empty() ? "encoding.C4" : error.clause, "quantization." + error.where,
+           error.message);
+    return false;
   }
 
   void CheckScales(const Quantization& q, std::int64_t count) {
@@ -268,6 +285,7 @@ struct TypeChecker {
     const auto count = CheckGranularity(*type.quantization);
     auto resolved = Resolved(count);
     if (!resolved || (!count && HasLevels(*type.quantization))) return;
+    if (count && !CheckEncoding()) return;
     if (!CheckLevels(&*resolved)) return;
     if (count) CheckScales(*resolved, *count);
     CheckOffsets(*resolved);
@@ -414,8 +432,8 @@ struct StatisticsChecker {
 
 }  // namespace
 
-void CheckType(const ModelView& view, const TensorType& type, const std::string& place,
-               Features features, Findings& findings) {
+void CheckType(const ModelView& view, const TensorType& type, std::string_view name,
+               const std::string& place, Features features, Findings& findings) {
   for (const Dimension& dimension : type.shape.value_or(Shape())) {
     if (dimension.value.value_or(0) >= 0) continue;
     findings.Add("shape.C1", place + ": shape",
@@ -428,7 +446,7 @@ void CheckType(const ModelView& view, const TensorType& type, const std::string&
                                "at most " + std::to_string(kMaxRank)));
     return;
   }
-  TypeChecker checker{view, type, place, features, findings};
+  TypeChecker checker{view, type, name, place, features, findings};
   if (checker.CheckRole() && checker.CheckUnderstood()) checker.CheckQuantization();
   if (!type.statistics) return;
   StatisticsChecker statistics{type, *type.statistics, place, findings};
