@@ -33,9 +33,11 @@ void CheckAgainstScales(const ModelView& view, const Node& node, const Quantizat
                         const std::string& place, Findings& findings) {
   const auto x = QuantizationOf(view, node.inputs[0]);
   const auto w = QuantizationOf(view, node.inputs[1]);
-  if (w && HasBase(*w)) {
+  if (w && !HasIntegerForm(*w)) {
     findings.Add("requantization.C3", place + ": quantization.requantization",
-                 FoundExpected("one", "none: the weights have a base, the node no accumulator"));
+                 FoundExpected("one",
+                               "none: the weights have a base, a code book or a scale of 0 or "
+                               "below, the node no accumulator"));
     return;
   }
   if (!x || !w || x->scale.size() != 1 || y.scale.size() != 1) return;
@@ -120,12 +122,11 @@ void CheckInitializerType(const ModelView& view, const TensorData& data, const T
     findings.Add("shape.C4", place + ": shape", "expected fixed dimensions for an initializer");
     return;
   }
-  // What is wrong with levels and encodings, CheckType has said.
+  // What is wrong with levels, code books and encodings, CheckType has said.
   if (IsEncoded(type) && !RecordLayout::Make(type).has_value()) return;
-  if (type.quantization && HasLevels(*type.quantization) &&
-      !Resolve(view, type, data.name).has_value()) {
-    return;
-  }
+  const bool derived =
+      type.quantization && (HasLevels(*type.quantization) || HasCodeBook(*type.quantization));
+  if (derived && !Resolve(view, type, data.name).has_value()) return;
   if (auto there = CheckInitializer(view, data.name); !there.has_value()) {
     const std::string& clause = there.error().clause;
     findings.Add(clause.empty() ? "element_types.C4" : clause, place,

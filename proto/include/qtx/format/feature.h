@@ -14,7 +14,9 @@ enum class Feature : std::uint8_t {
   kHierarchicalScales,
   kMustUnderstand,
   kOffsetBeforeRounding,
-  kEncodings
+  kSignedScales,
+  kCodeBooks,
+  kEncodings,
 };
 
 /// One proposal's feature.
