@@ -7,6 +7,7 @@
 
 #include "generator.h"
 #include "qtx/conformance/case.h"
+#include "yaml_encoding.h"
 
 namespace qtx::conformance {
 namespace {
@@ -200,6 +201,7 @@ Result<bool> ReadQuantization(const Yaml& node, const Place& place, Quantization
   QTX_RETURN_IF_ERROR(Optional(node, place, "scale_levels", kLevels, q.scale_levels, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "base_levels", kLevels, q.base_levels, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "must_understand", kInt32s, q.must_understand, &any));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "encoding", ReadEncoding, q.encoding, &any));
   return any;
 }
 
@@ -212,7 +214,7 @@ Result<format::TensorType> ParseType(const Yaml& node, const Place& place) {
                               "quant_min",    "quant_max",    "scheme",       "requantization",
                               "storage_type", "scale_levels", "base_levels",  "must_understand",
                               "statistics",   "data",         "generate",     "file",
-                              "initializer"}));
+                              "initializer",  "encoding",     "bytes"}));
   format::TensorType type;
   QTX_RETURN_IF_ERROR(Optional(node, place, "type", ReadElementType, type.elem_type));
   if (const Yaml* shape = node.Find("shape")) {
