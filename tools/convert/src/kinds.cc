@@ -137,6 +137,7 @@ Result<Export> Flat(const format::Model& model, const Options& options) {
     if (written.has_value()) Prepend(ledger.Take(), written->ledger);
     return written;
   }
+  QTX_RETURN_IF_ERROR(CheckIntegerForms(model));
   if (!format::HasLevels(model)) return write(model, options);
   Ledger ledger(options);
   QTX_ASSIGN_OR_RETURN(const format::Model flat, WithoutLevels(model, ledger));
