@@ -7,6 +7,7 @@
 
 #include "generator.h"
 #include "qtx/conformance/case.h"
+#include "yaml_encoding.h"
 
 namespace qtx::conformance {
 namespace {
@@ -203,6 +204,7 @@ Result<bool> ReadQuantization(const Yaml& node, const Place& place, Quantization
   QTX_RETURN_IF_ERROR(Optional(node, place, "code_book", kFloats, q.code_book, &any));
   QTX_RETURN_IF_ERROR(
       Optional(node, place, "code_book_tensor", ReadString, q.code_book_tensor, &any));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "encoding", ReadEncoding, q.encoding, &any));
   return any;
 }
 
@@ -220,7 +222,8 @@ Result<format::TensorType> ParseType(const Yaml& node, const Place& place) {
                                               "code_book",    "code_book_tensor",
                                               "statistics",   "data",
                                               "generate",     "file",
-                                              "initializer"}));
+                                              "initializer",  "encoding",
+                                              "bytes"}));
   format::TensorType type;
   QTX_RETURN_IF_ERROR(Optional(node, place, "type", ReadElementType, type.elem_type));
   if (const Yaml* shape = node.Find("shape")) {

@@ -8,6 +8,7 @@
 
 #include "check_rules.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/inference.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/onnx_operators.h"
@@ -74,19 +75,24 @@ class Checker {
       quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
       const bool initializer = view_.FindInitializer(values[i].name) != nullptr;
       if (!initializer) CheckForConstants(*values[i].type, place);
-      const std::int64_t version =
-          CheckType(view_, *values[i].type, place, initializer, features_, findings_);
+      const std::int64_t version = CheckType(view_, *values[i].type, values[i].name, place,
+                                             initializer, features_, findings_);
       version_ = std::max(version_, version);
     }
   }
 
-  // quantization.C17 and C19, of a value that is no initializer; an annotation may be on any.
+  // quantization.C17, C19 and encoding.C1, of a value that is no initializer; an annotation may be
+  // on any.
   void CheckForConstants(const TensorType& type, const std::string& place) {
     if (!type.quantization || !IsQuantized(type.elem_type)) return;
     const std::string of_value = " on a value that is computed or given";
     if (HasBase(*type.quantization)) {
       findings_.Add("quantization.C17", place + ": quantization.base_levels",
                     FoundExpected("a base" + of_value, "initializers"));
+    }
+    if (IsEncoded(type)) {
+      findings_.Add("encoding.C1", place + ": quantization.encoding",
+                    FoundExpected("one" + of_value, "initializers"));
     }
     if (HasCodeBook(*type.quantization)) {
       findings_.Add("quantization.C19", place + ": quantization.code_book",
@@ -212,7 +218,7 @@ class Checker {
     if (version >= 1 && version < version_) {
       const char* because = version_ == kLevelsVersion
                                 ? ", because of scale_levels or base_levels"
-                                : ", because of a code book or a scale of 0 or below";
+                                : ", because of a code book, an encoding or a scale of 0 or below";
       findings_.Add("versioning.C3", "opset_import",
                     FoundExpected("qtx " + std::to_string(version),
                                   "qtx " + std::to_string(version_) + because));
@@ -247,6 +253,9 @@ class Checker {
 bool ValueHasLevels(const ValueInfo& value) {
   return value.type && value.type->quantization && HasLevels(*value.type->quantization);
 }
+bool ValueHasEncoding(const ValueInfo& value) {
+  return value.type && value.type->quantization && value.type->quantization->encoding;
+}
 
 bool ValueHasCodeBook(const ValueInfo& value) {
   return value.type && value.type->quantization && HasCodeBook(*value.type->quantization);
@@ -257,6 +266,12 @@ void MakeLevelsUnknown(Quantization& q) {
   levels.scale_levels = std::exchange(q.scale_levels, {});
   levels.base_levels = std::exchange(q.base_levels, {});
   q.unknown_fields += SerializeQuantization(levels);
+}
+
+void MakeEncodingUnknown(Quantization& q) {
+  Quantization encoding;
+  encoding.encoding = std::exchange(q.encoding, {});
+  q.unknown_fields += SerializeQuantization(encoding);
 }
 
 void MakeCodeBookUnknown(Quantization& q) {
@@ -277,6 +292,7 @@ void ForEachValue(Graph& graph, const Visit& visit) {
   }
 }
 
+// Whether `is` is true of any value of the graph or of a body.
 using ValueTest = bool (*)(const ValueInfo&);
 
 bool AnyValue(const Graph& graph, ValueTest is) {
@@ -292,20 +308,24 @@ bool AnyValue(const Graph& graph, ValueTest is) {
 
 bool Understands(const Model& model, Features features) {
   return (features.Has(Feature::kHierarchicalScales) || !HasLevels(model)) &&
-         (features.Has(Feature::kCodeBooks) || !AnyValue(model.graph, ValueHasCodeBook));
+         (features.Has(Feature::kCodeBooks) || !AnyValue(model.graph, ValueHasCodeBook)) &&
+         (features.Has(Feature::kEncodings) || !HasEncoding(model));
 }
 
 }  // namespace
 
 bool HasLevels(const Model& model) { return AnyValue(model.graph, ValueHasLevels); }
+bool HasEncoding(const Model& model) { return AnyValue(model.graph, ValueHasEncoding); }
 
 Model AsUnderstood(Model model, Features features) {
   if (Understands(model, features)) return model;
   const bool levels = features.Has(Feature::kHierarchicalScales);
   const bool code_books = features.Has(Feature::kCodeBooks);
+  const bool encodings = features.Has(Feature::kEncodings);
   ForEachValue(model.graph, [&](ValueInfo& value) {
     if (!levels && ValueHasLevels(value)) MakeLevelsUnknown(*value.type->quantization);
     if (!code_books && ValueHasCodeBook(value)) MakeCodeBookUnknown(*value.type->quantization);
+    if (!encodings && ValueHasEncoding(value)) MakeEncodingUnknown(*value.type->quantization);
   });
   return model;
 }
@@ -334,7 +354,10 @@ Result<CheckedModel> CheckFirst(const Model& model, Features features) {
 
 std::vector<std::string> CheckedRules() {
   return {"element_types.C1",  "element_types.C2",  "element_types.C3",  "element_types.C4",
-          "element_types.C5",  "graph.C1",          "graph.C2",          "graph.C3",
+          "element_types.C5",  "encoding.C1",       "encoding.C2",       "encoding.C3",
+          "encoding.C4",       "encoding.C5",       "encoding.C6",       "encoding.C7",
+          "encoding.C8",       "encoding.C9",       "encoding.C10",      "encoding.C11",
+          "encoding.C12",      "graph.C1",          "graph.C2",          "graph.C3",
           "graph.C4",          "graph.C5",          "graph.C6",          "graph.C7",
           "graph.C8",          "graph.C9",          "graph.C10",         "graph.C11",
           "graph.C12",         "lowering.C1",       "origin.C1",         "origin.C2",

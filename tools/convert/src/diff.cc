@@ -6,6 +6,9 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
+
+#include "qtx/format/levels.h"
 
 namespace qtx::convert {
 namespace {
@@ -50,6 +53,21 @@ std::string Text(const std::vector<T>& values) {
 std::string Text(const format::BlockFactors& level) {
   return "{" + (level.tensor.empty() ? Text(level.value) : level.tensor) +
          (level.block_shape.empty() ? "" : " per " + Text(level.block_shape)) + "}";
+}
+
+// "[1,32] in 18 bytes: code UINT8, scale[0] FLOAT16".
+std::string Text(const std::optional<format::Encoding>& encoding) {
+  using enum format::EncodedRole;
+  if (!encoding) return "none";
+  std::string text = format::ToString(std::span<const std::int64_t>(encoding->record_shape)) +
+                     " in " + std::to_string(encoding->record_bytes) + " bytes";
+  for (const format::EncodedField& field : encoding->fields) {
+    const std::string level = "[" + std::to_string(field.level) + "] ";
+    text += (&field == &encoding->fields[0] ? ": " : ", ") +
+            (field.role == kCode ? "code " : (field.role == kScale ? "scale" : "base") + level) +
+            Text(field.elem_type);
+  }
+  return Text(text);
 }
 
 std::string Text(const format::Metadata& metadata) {
@@ -151,6 +169,8 @@ class Differ {
   void Signature(const std::string& kind, const std::vector<ValueInfo>& a,
                  const std::vector<ValueInfo>& b);
   void Values(const std::string& place, const ValueInfo& a, const ValueInfo& b);
+  // The types of a value as if neither had an encoding, where these differ.
+  bool Decoded(const std::string& place, const ValueInfo& a, const ValueInfo& b);
   void Types(const std::string& place, const format::TensorType& a, const format::TensorType& b);
   void Quantizations(const std::string& place, const format::Quantization& a,
                      const format::Quantization& b);
@@ -165,6 +185,8 @@ class Differ {
 
   const format::Model &a_, &b_;
   std::vector<Difference> list_;
+  std::set<std::string> decoded_;  // initializers whose encodings differ
+  std::set<std::string> factors_;  // initializers that hold the factors of one side of these
 };
 
 void Differ::Models() {
@@ -204,10 +226,28 @@ void Differ::Values(const std::string& place, const ValueInfo& a, const ValueInf
   Field(place, "doc_string", a.doc_string, b.doc_string);
   Field(place, "metadata_props", a.metadata, b.metadata);
   if (a.type && b.type) {
-    Types(place, *a.type, *b.type);
+    if (!Decoded(place, a, b)) Types(place, *a.type, *b.type);
   } else if (a.type || b.type) {
     Add(place, "type", a.type ? ToString(*a.type) : "none", b.type ? ToString(*b.type) : "none");
   }
+}
+
+bool Differ::Decoded(const std::string& place, const ValueInfo& a, const ValueInfo& b) {
+  const auto& q = a.type->quantization;
+  const auto& r = b.type->quantization;
+  if (!q || !r || q->encoding == r->encoding) return false;
+  Field(place, "encoding", q->encoding, r->encoding);
+  auto x = format::Resolve(a_, *a.type, a.name), y = format::Resolve(b_, *b.type, b.name);
+  if (!x.has_value() || !y.has_value()) return false;
+  format::TensorType of_a = *a.type, of_b = *b.type;
+  of_a.quantization = *std::move(x);
+  of_b.quantization = *std::move(y);
+  Types(place, of_a, of_b);
+  decoded_.insert(a.name);
+  for (const auto& levels : {q->scale_levels, q->base_levels, r->scale_levels, r->base_levels}) {
+    for (const format::BlockFactors& level : levels) factors_.insert(level.tensor);
+  }
+  return true;
 }
 
 void Differ::Types(const std::string& place, const format::TensorType& a,
@@ -323,7 +363,13 @@ void Differ::Order() {
 }
 
 Result<void> Differ::Initializers() {
-  const auto a = ByName(a_.graph.initializers), b = ByName(b_.graph.initializers);
+  auto a = ByName(a_.graph.initializers), b = ByName(b_.graph.initializers);
+  // Those that both have are compared.
+  for (const std::string& name : factors_) {
+    if (a.contains(name) == b.contains(name)) continue;
+    a.erase(name);
+    b.erase(name);
+  }
   Result<void> result;
   Pairs("initializer", a, b,
         [&](const std::string& place, const TensorData& x, const TensorData& y) {
@@ -378,19 +424,29 @@ Elements Compare(const format::Tensor& a, const format::Tensor& b) {
   return out;
 }
 
+// As read, in the storage of the type.
+Result<format::Tensor> Stored(const format::Model& model, const std::string& name) {
+  QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::LoadInitializer(model, name));
+  tensor.elem_type = format::StorageOf(tensor.elem_type);
+  tensor.quantization.reset();
+  return tensor;
+}
+
 Result<void> Differ::Data(const std::string& place, const TensorData& a, const TensorData& b) {
-  Field(place, "data_type", a.data_type, b.data_type);
-  Field(place, "dims", a.dims, b.dims);
-  if (a.data_type != b.data_type || a.dims != b.dims) return {};
-  if (a == b && a_.folder == b_.folder) return {};
+  const bool decoded = decoded_.contains(a.name);
+  if (!decoded) Field(place, "data_type", a.data_type, b.data_type);
+  if (!decoded) Field(place, "dims", a.dims, b.dims);
+  if (!decoded && (a.data_type != b.data_type || a.dims != b.dims)) return {};
+  if (!decoded && a == b && a_.folder == b_.folder) return {};
   if (a.data_type == ElementType::kString && a.wire != b.wire) {
     Add(place, "data", "", "other texts");
     return {};
   }
-  auto x = format::Decode(a, a_.folder);
+  auto x = decoded ? Stored(a_, a.name) : format::Decode(a, a_.folder);
   if (!x.has_value()) return At("a: " + place, x.error());
-  auto y = format::Decode(b, b_.folder);
+  auto y = decoded ? Stored(b_, b.name) : format::Decode(b, b_.folder);
   if (!y.has_value()) return At("b: " + place, y.error());
+  if (x->elem_type != y->elem_type || x->dims != y->dims) return {};  // the types differ
   const Elements elements = Compare(*x, *y);
   if (elements.count == 0) return {};
   const std::string at = "[" + std::to_string(elements.first) + "] = ";

@@ -21,7 +21,19 @@ void ForEachValue(format::Graph& graph, const Visit& visit) {
   }
 }
 
-// Initializers that held factors and that nothing reads any more.
+// The type with one scale for each block.  Errors: kUnsupported for a base; those of Resolve.
+Result<Quantization> Flattened(const format::Model& model, const format::ValueInfo& info) {
+  if (format::HasBase(*info.type->quantization)) {
+    return Error{ErrorCode::kUnsupported, PlaceOfValue(info.name),
+                 "base_levels: the target has no base"};
+  }
+  auto q = format::Resolve(model, *info.type, info.name);
+  if (!q.has_value()) return At(PlaceOfValue(info.name), q.error());
+  return q;
+}
+
+}  // namespace
+
 void DropFactors(std::set<std::string> factors, format::Graph& graph) {
   for (const format::Node& node : graph.nodes) {
     for (const std::string& name : node.inputs) factors.erase(name);
@@ -31,24 +43,15 @@ void DropFactors(std::set<std::string> factors, format::Graph& graph) {
     if (!info.type || !info.type->quantization) return;
     factors.erase(info.type->quantization->scale_tensor);
     factors.erase(info.type->quantization->offset_tensor);
+    for (const auto* levels :
+         {&info.type->quantization->scale_levels, &info.type->quantization->base_levels}) {
+      for (const auto& level : *levels) factors.erase(level.tensor);
+    }
   });
   const auto gone = [&](const auto& item) { return factors.contains(item.name); };
   std::erase_if(graph.initializers, gone);
   std::erase_if(graph.values, gone);
 }
-
-// The type with one scale for each block.  Errors: kUnsupported for a base; those of Resolve.
-Result<Quantization> Flattened(const format::Model& model, const format::ValueInfo& info) {
-  if (format::HasBase(*info.type->quantization)) {
-    return Error{ErrorCode::kUnsupported, PlaceOfValue(info.name),
-                 "base_levels: the target has no base"};
-  }
-  auto q = format::Resolve(model, *info.type);
-  if (!q.has_value()) return At(PlaceOfValue(info.name), q.error());
-  return q;
-}
-
-}  // namespace
 
 Result<format::Model> WithoutLevels(const format::Model& model, Ledger& ledger) {
   format::Model flat = model;
@@ -76,7 +79,7 @@ Result<void> CheckIntegerForms(const format::Model& model) {
       if (!info.type || !info.type->quantization || !format::IsQuantized(info.type->elem_type))
         continue;
       const std::string place = PlaceOfValue(info.name);
-      const auto q = format::Resolve(view, *info.type);
+      const auto q = format::Resolve(view, *info.type, info.name);
       if (!q.has_value()) return At(place, q.error());
       if (format::HasCodeBook(*q))
         return Error{ErrorCode::kUnsupported, place,

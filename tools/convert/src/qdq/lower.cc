@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "encodings.h"
 #include "errors.h"
 #include "ledger.h"
 #include "onnx/flat_form.h"
@@ -345,6 +346,12 @@ Result<std::int64_t> OpsetToLowerTo(const format::Model& model, const Options& o
   return opset;
 }
 
+Result<Conversion> LowerFlat(const format::Model& flat, const Options& options,
+                             std::int64_t opset) {
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(flat));
+  return Lowering(index, options).Run(opset);
+}
+
 }  // namespace
 
 Result<Conversion> ToQdq(const format::Model& model, const Options& options) {
@@ -357,8 +364,12 @@ Result<Conversion> ToQdq(const format::Model& model, const Options& options) {
     QTX_ASSIGN_OR_RETURN(record, OpsetRecord(model, *moved));
   }
   const auto lower = [&](const format::Model& flat) -> Result<Conversion> {
-    QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(flat));
-    return Lowering(index, options).Run(opset);
+    if (!format::HasEncoding(flat)) return LowerFlat(flat, options, opset);
+    Encodings encodings;
+    QTX_ASSIGN_OR_RETURN(const format::Model decoded, WithoutEncodings(flat, ledger, &encodings));
+    auto lowered = LowerFlat(decoded, options, opset);
+    if (lowered.has_value()) AnnotateEncodings(encodings, lowered->model);
+    return lowered;
   };
   auto lowered = OnFlatForm(moved ? *moved : model, lower);
   if (!lowered.has_value()) return lowered;
