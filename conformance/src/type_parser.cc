@@ -197,6 +197,7 @@ Result<bool> ReadQuantization(const Yaml& node, const Place& place, Quantization
   QTX_RETURN_IF_ERROR(
       Optional(node, place, "requantization", ReadRequantization, q.requantization, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "storage_type", ReadElementType, q.storage_type, &any));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "real_type", ReadElementType, q.real_type, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "scale_levels", kLevels, q.scale_levels, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "base_levels", kLevels, q.base_levels, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "must_understand", kInt32s, q.must_understand, &any));
@@ -210,7 +211,7 @@ Result<format::TensorType> ParseType(const Yaml& node, const Place& place) {
       ExpectMap(node, place, {"type",         "shape",        "scale",        "offset",
                               "axis",         "block_shape",  "scale_tensor", "offset_tensor",
                               "quant_min",    "quant_max",    "scheme",       "requantization",
-                              "storage_type", "scale_levels", "base_levels",  "must_understand",
+                              "storage_type", "scale_levels", "base_levels",  "must_understand", "real_type",
                               "statistics",   "data",         "generate",     "file",
                               "initializer"}));
   format::TensorType type;

@@ -12,6 +12,7 @@
 #include "qtx/format/levels.h"
 #include "qtx/format/onnx_operators.h"
 #include "qtx/format/scopes.h"
+#include "qtx/format/version.h"
 
 namespace qtx::format {
 namespace {
@@ -72,6 +73,8 @@ class Checker {
       }
       if (!values[i].type) continue;
       quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
+      const NeededVersion needed = VersionNeeded(*values[i].type);
+      if (needed.version > needed_.version) needed_ = needed;
       CheckLevelsOf(values[i], place);
       CheckType(view_, *values[i].type, place, features_, findings_);
     }
@@ -81,7 +84,6 @@ class Checker {
   void CheckLevelsOf(const ValueInfo& value, const std::string& place) {
     if (!value.type->quantization) return;
     const Quantization& q = *value.type->quantization;
-    levels_ = levels_ || HasLevels(q);
     if (!HasBase(q) || !IsQuantized(value.type->elem_type) ||
         view_.FindInitializer(value.name) != nullptr) {
       return;
@@ -205,11 +207,11 @@ class Checker {
     const std::int64_t version = model_.OpsetVersion(kDomain);
     if (version == 0 && !quantized_) return;
     const std::int64_t latest = features_.LatestVersion();
-    if (version >= 1 && version < kLevelsVersion && levels_) {
+    if (version >= 1 && version < needed_.version) {
       findings_.Add("versioning.C3", "opset_import",
                     FoundExpected("qtx " + std::to_string(version),
-                                  "qtx " + std::to_string(kLevelsVersion) +
-                                      ", because of scale_levels or base_levels"));
+                                  "qtx " + std::to_string(needed_.version) + ", because of " +
+                                      needed_.why));
     }
     if (version >= 1 && version <= latest) return;
     findings_.Add(
@@ -233,7 +235,7 @@ class Checker {
   std::map<std::string, const ValueInfo*> typed_;
   std::set<std::string> defined_;
   bool quantized_ = false;
-  bool levels_ = false;
+  NeededVersion needed_;
   std::optional<Inference> inference_;
   std::optional<Error> undefined_;
 };
@@ -242,11 +244,17 @@ bool ValueHasLevels(const ValueInfo& value) {
   return value.type && value.type->quantization && HasLevels(*value.type->quantization);
 }
 
-void MakeLevelsUnknown(Quantization& q) {
-  Quantization levels;
-  levels.scale_levels = std::exchange(q.scale_levels, {});
-  levels.base_levels = std::exchange(q.base_levels, {});
-  q.unknown_fields += SerializeQuantization(levels);
+// Moves the fields of features that are not in force to the unknown ones.
+void MakeUnknown(Features features, Quantization& q) {
+  Quantization unknown;
+  if (!features.Has(Feature::kHierarchicalScales)) {
+    unknown.scale_levels = std::exchange(q.scale_levels, {});
+    unknown.base_levels = std::exchange(q.base_levels, {});
+  }
+  if (!features.Has(Feature::kHalfPrecisionReals)) {
+    unknown.real_type = std::exchange(q.real_type, ElementType::kUndefined);
+  }
+  q.unknown_fields += SerializeQuantization(unknown);
 }
 
 template <typename Visit>
@@ -273,7 +281,9 @@ bool GraphHasLevels(const Graph& graph) {
 }
 
 bool Understands(const Model& model, Features features) {
-  return features.Has(Feature::kHierarchicalScales) || !HasLevels(model);
+  const bool all =
+      features.Has(Feature::kHierarchicalScales) && features.Has(Feature::kHalfPrecisionReals);
+  return all || VersionNeeded(model).version == kVersion;
 }
 
 }  // namespace
@@ -282,8 +292,8 @@ bool HasLevels(const Model& model) { return GraphHasLevels(model.graph); }
 
 Model AsUnderstood(Model model, Features features) {
   if (Understands(model, features)) return model;
-  ForEachValue(model.graph, [](ValueInfo& value) {
-    if (ValueHasLevels(value)) MakeLevelsUnknown(*value.type->quantization);
+  ForEachValue(model.graph, [&](ValueInfo& value) {
+    if (value.type && value.type->quantization) MakeUnknown(features, *value.type->quantization);
   });
   return model;
 }
@@ -320,7 +330,7 @@ std::vector<std::string> CheckedRules() {
           "quantization.C5",   "quantization.C6",  "quantization.C7",   "quantization.C8",
           "quantization.C9",   "quantization.C10", "quantization.C11",  "quantization.C12",
           "quantization.C13",  "quantization.C14", "quantization.C15",  "quantization.C16",
-          "quantization.C17",  "quantization.C18", "requantization.C1", "requantization.C2",
+          "quantization.C17",  "quantization.C18", "quantization.C24", "requantization.C1", "requantization.C2",
           "requantization.C3", "shape.C1",         "shape.C2",          "shape.C3",
           "shape.C4",          "statistics.C1",    "statistics.C2",     "statistics.C3",
           "statistics.C4",     "statistics.C5",    "statistics.C6",     "statistics.C7",

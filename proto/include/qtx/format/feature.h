@@ -10,7 +10,12 @@
 
 namespace qtx::format {
 
-enum class Feature : std::uint8_t { kHierarchicalScales, kMustUnderstand, kOffsetBeforeRounding };
+enum class Feature : std::uint8_t {
+  kHierarchicalScales,
+  kMustUnderstand,
+  kOffsetBeforeRounding,
+  kHalfPrecisionReals,
+};
 
 /// One proposal's feature.
 struct FeatureRow {

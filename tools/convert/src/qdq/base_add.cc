@@ -127,6 +127,11 @@ Result<StockBase> ToStockBase(const format::TensorType& type) {
     }
     values[i] = format::BaseAt(q, map(element));
   }
+  const ElementType real = format::RealTypeOf(q);
+  if (real == ElementType::kFloat) return stock;
+  auto halves = ToHalves(real, values, shape);
+  if (!halves) return Unsupported("a base that is no " + std::string(format::Name(real)));
+  stock.value = *std::move(halves);
   return stock;
 }
 
