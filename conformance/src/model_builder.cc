@@ -8,7 +8,7 @@
 
 #include "generator.h"
 #include "qtx/conformance/case.h"
-#include "qtx/format/version.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
 
@@ -232,7 +232,7 @@ Result<format::Model> BuildFromNodes(const Case& c) {
   }
   model.opset_imports = {{"", first.opset},
                          {std::string(format::kDomain),
-                          format::VersionNeeded(model).version}};
+                          format::FormatVersion(model)}};
   return model;
 }
 

@@ -86,6 +86,11 @@ ElementType RealTypeOf(const TensorType& type) {
                                                           : type.elem_type;
 }
 
+bool UsesHalves(const TensorType& type) {
+  if (IsHalf(type.elem_type)) return type.quantization || type.statistics;
+  return type.quantization && type.quantization->real_type != ElementType::kUndefined;
+}
+
 TensorType Annotated(TensorType type) {
   Quantization& q = *type.quantization;
   q.storage_type = StorageOf(type.elem_type);

@@ -11,6 +11,10 @@ namespace qtx::format {
 
 /// The type of the reals of a quantized type; any other elem_type is its own.
 ElementType RealTypeOf(const TensorType& type);
+/// The version that a model imports where something is said of 16 bits.
+inline constexpr std::int64_t kHalvesVersion = 3;
+/// True for a `real_type`, and for a quantization or statistics on FLOAT16 or BFLOAT16.
+bool UsesHalves(const TensorType& type);
 /// Returns `type` as the type of its reals, with its quantization and statistics as the annotation.
 /// REQUIRES: `type` is quantized.
 TensorType Annotated(TensorType type);

@@ -14,6 +14,8 @@ enum class Feature : std::uint8_t {
   kHierarchicalScales,
   kMustUnderstand,
   kOffsetBeforeRounding,
+  kSignedScales,
+  kCodeBooks,
   kHalfPrecisionReals,
 };
 

@@ -6,7 +6,7 @@
 #include "opset/opset.h"
 #include "opset/revert.h"
 #include "qtx/format/annotation.h"
-#include "qtx/format/version.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/scopes.h"
 
 namespace qtx::convert {
@@ -152,7 +152,7 @@ void RestoreImports(Recorded recorded, format::Model& model, Ledger& ledger) {
   const bool needs_none = imports && recorded.all() && !HasQuantized(model);
   if (needs_none || model.OpsetVersion(format::kDomain) != 0) return;
   model.opset_imports.push_back(
-      {std::string(format::kDomain), format::VersionNeeded(model).version});
+      {std::string(format::kDomain), format::FormatVersion(model)});
 }
 
 }  // namespace qtx::convert
