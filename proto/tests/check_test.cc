@@ -258,6 +258,16 @@ const Broken kBroken[] = {
     {"quantization.C12", "quantization.storage_type",
      [](Parts p) { p.x.quantization->storage_type = kInt8; }},
     {"quantization.C12", "quantization.storage_type", [](Parts p) { p.x.elem_type = kFloat; }},
+    {"quantization.C24", "quantization.real_type",
+     [](Parts p) {
+       p.x.quantization->real_type = kDouble;
+       p.model.opset_imports[1].version = 3;
+     }},
+    {"versioning.C3", "opset_import",
+     [](Parts p) {
+       p.x.quantization->real_type = kBfloat16;
+       p.model.opset_imports[1].version = 2;
+     }},
     {"quantization.C1", "quantization.scale",
      [](Parts p) { (p.w = Levelled(p.model)).quantization->scale = {1, 1, 1, 1, 1, 1}; }},
     {"quantization.C10", "quantization.base_levels",
@@ -454,7 +464,7 @@ const Broken kBroken[] = {
        p.model.graph.nodes[1].origin = origin;
      }},
     {"versioning.C1", "opset_import", [](Parts p) { p.model.opset_imports.pop_back(); }},
-    {"versioning.C2", "opset_import", [](Parts p) { p.model.opset_imports[1].version = 3; }},
+    {"versioning.C2", "opset_import", [](Parts p) { p.model.opset_imports[1].version = 4; }},
     {"versioning.C3", "opset_import",
      [](Parts p) { p.w = Levelled(p.model), p.model.opset_imports[1].version = 1; }},
     {"versioning.C4", "opset_import",

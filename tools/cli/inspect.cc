@@ -84,6 +84,9 @@ void WriteQuantization(const Quantization& q, Json& json) {
   if (q.storage_type != format::ElementType::kUndefined) {
     json.Field("storage_type", format::Name(q.storage_type));
   }
+  if (q.real_type != format::ElementType::kUndefined) {
+    json.Field("real_type", format::Name(q.real_type));
+  }
   if (q.requantization) {
     json.Key("requantization");
     json.BeginObject();
@@ -251,6 +254,9 @@ std::string ParametersText(const Quantization& q) {
     text += q.offset.empty() ? "0" : RangeText(q.offset);
   }
   if (!q.base_levels.empty()) text += " + base " + LevelsText(q.base_levels);
+  if (q.real_type != format::ElementType::kUndefined) {
+    text += fmt::format(" in {}", format::Name(q.real_type));
+  }
   if (q.quant_min || q.quant_max) {
     text += fmt::format(" [{},{}]", q.quant_min ? std::to_string(*q.quant_min) : "",
                         q.quant_max ? std::to_string(*q.quant_max) : "");

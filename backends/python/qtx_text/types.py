@@ -209,6 +209,9 @@ def strides(dims):
     return out[::-1]
 
 
+HALF_FLOATS = {10: BINARY16, 16: BFLOAT16}  # by the code of real_type
+
+
 class Quant:
     """The parameters of a quantized value: scales as binary32 numbers, offsets, bases."""
 
@@ -217,6 +220,11 @@ class Quant:
         self.lo, self.hi, self.bases, self.requantization, self.message = lo, hi, bases, requantization, message
         self.reals = [exact(s) for s in scales]  # an infinity where alpha has carried a scale beyond binary32
         self._index = None
+        self.half = HALF_FLOATS.get(getattr(message, "real_type", None))  # of the reals (quantization.S13); else None
+
+    def in_reals(self, value):
+        """A binary32 as the type of the reals has it (quantization.S13)."""
+        return value if self.half is None or not math.isfinite(value) else self.half.round(exact(value))
 
     @property
     def single(self):
@@ -312,10 +320,12 @@ class Tensor:
             else:
                 index = q.index(self.dims) or [0] * len(self.data)
                 if q.bases is None:
-                    self._floats = [f32(f32(v - q.offsets[p]) * q.scales[p]) for v, p in zip(self.data, index)]
-                else:
-                    self._floats = [f32(BINARY32.round(q.reals[p] * (v - q.offsets[p])) + q.bases[p])
+                    self._floats = [q.in_reals(f32(f32(v - q.offsets[p]) * q.scales[p]))
                                     for v, p in zip(self.data, index)]
+                else:
+                    products = [q.in_reals(BINARY32.round(q.reals[p] * (v - q.offsets[p])))
+                                for v, p in zip(self.data, index)]
+                    self._floats = [q.in_reals(f32(v + q.bases[p])) for v, p in zip(products, index)]
         return self._floats
 
     def differences(self):

@@ -68,8 +68,11 @@ class Call:
         return self.arithmetic if real else EXACT
 
     def plan_kernel(self, kernel, **info):
-        """Asks the arithmetic for a kernel of its own; operands with a base have none (quantization.S8)."""
+        """Asks the arithmetic for a kernel of its own; operands with a base have none (quantization.S8), and none of
+        reals of 16 bits have (S13)."""
         arithmetic = self.effective()
+        if any(t is not None and t.quant is not None and t.quant.half for t in [*self.inputs, self.outs[0]]):
+            return None
         if any(t is not None and t.quant is not None and t.quant.bases is not None for t in self.inputs):
             return None
         quantized = any(t is not None and t.quant is not None for t in [*self.inputs, self.outs[0]])
