@@ -37,7 +37,7 @@ bool HasHalfReals(const ValueType& type) {
 
 bool HasOneScale(const ValueType& type) {
   return type.quantization != nullptr && type.quantization->axis.empty() &&
-         type.quantization->scale.size() == 1 && !format::HasBase(*type.quantization) &&
+         type.quantization->scale.size() == 1 && format::HasIntegerForm(*type.quantization) &&
          !HasHalfReals(type);
 }
 

@@ -123,6 +123,7 @@ Result<Export> WriteQOperator(const format::Model& model, const Options& options
 // For forms without levels: multiplies levels out, then calls `write`.
 template <Result<Export> (*write)(const format::Model&, const Options&)>
 Result<Export> Flat(const format::Model& model, const Options& options) {
+  QTX_RETURN_IF_ERROR(CheckIntegerForms(model));
   if (!format::HasLevels(model)) return write(model, options);
   Ledger ledger(options);
   QTX_ASSIGN_OR_RETURN(const format::Model flat, WithoutLevels(model, ledger));
