@@ -53,8 +53,7 @@ std::string Unmeasured(const Graph& graph) {
   int count = 0;
   for (const auto* list : {&graph.inputs, &graph.values, &graph.outputs}) {
     for (const ValueInfo& value : *list) {
-      if (!value.type || !IsRealType(value.type->elem_type) || value.type->statistics)
-        continue;
+      if (!value.type || !IsRealType(value.type->elem_type) || value.type->statistics) continue;
       if (count++ < kNamed) text += (count == 1 ? ", none on '" : ", '") + value.name + "'";
     }
   }

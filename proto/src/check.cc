@@ -348,22 +348,21 @@ Result<CheckedModel> CheckFirst(const Model& model, Features features) {
 }
 
 std::vector<std::string> CheckedRules() {
-  return {"element_types.C1",  "element_types.C2",  "element_types.C3",  "element_types.C4",
-          "element_types.C5",  "graph.C1",          "graph.C2",          "graph.C3",
-          "graph.C4",          "graph.C5",          "graph.C6",          "graph.C7",
-          "graph.C8",          "graph.C9",          "graph.C10",         "graph.C11",
-          "graph.C12",         "lowering.C1",       "origin.C1",         "origin.C2",
-          "quantization.C1",   "quantization.C2",   "quantization.C3",   "quantization.C4",
-          "quantization.C5",   "quantization.C6",   "quantization.C7",   "quantization.C8",
-          "quantization.C9",   "quantization.C10",  "quantization.C11",  "quantization.C12",
-          "quantization.C13",  "quantization.C14",  "quantization.C15",  "quantization.C16",
-          "quantization.C17",  "quantization.C18",  "quantization.C19",  "quantization.C21",
-          "quantization.C24",
-          "requantization.C1", "requantization.C2", "requantization.C3", "shape.C1",
-          "shape.C2",          "shape.C3",          "shape.C4",          "statistics.C1",
-          "statistics.C2",     "statistics.C3",     "statistics.C4",     "statistics.C5",
-          "statistics.C6",     "statistics.C7",     "versioning.C1",     "versioning.C2",
-          "versioning.C3",     "versioning.C4",     "versioning.C5"};
+  return {"element_types.C1", "element_types.C2",  "element_types.C3",  "element_types.C4",
+          "element_types.C5", "graph.C1",          "graph.C2",          "graph.C3",
+          "graph.C4",         "graph.C5",          "graph.C6",          "graph.C7",
+          "graph.C8",         "graph.C9",          "graph.C10",         "graph.C11",
+          "graph.C12",        "lowering.C1",       "origin.C1",         "origin.C2",
+          "quantization.C1",  "quantization.C2",   "quantization.C3",   "quantization.C4",
+          "quantization.C5",  "quantization.C6",   "quantization.C7",   "quantization.C8",
+          "quantization.C9",  "quantization.C10",  "quantization.C11",  "quantization.C12",
+          "quantization.C13", "quantization.C14",  "quantization.C15",  "quantization.C16",
+          "quantization.C17", "quantization.C18",  "quantization.C19",  "quantization.C21",
+          "quantization.C24", "requantization.C1", "requantization.C2", "requantization.C3",
+          "shape.C1",         "shape.C2",          "shape.C3",          "shape.C4",
+          "statistics.C1",    "statistics.C2",     "statistics.C3",     "statistics.C4",
+          "statistics.C5",    "statistics.C6",     "statistics.C7",     "versioning.C1",
+          "versioning.C2",    "versioning.C3",     "versioning.C4",     "versioning.C5"};
 }
 
 }  // namespace qtx::format

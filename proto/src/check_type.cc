@@ -90,10 +90,10 @@ struct TypeChecker {
     const bool annotated = type.quantization->storage_type != ElementType::kUndefined;
     if (quantized ? annotated : !QuantizedOf(storage)) {
       Report("quantization.C12", "quantization.storage_type",
-             FoundExpected(std::to_string(static_cast<int>(type.quantization->storage_type)),
-                           quantized ? "none beside a quantized elem_type"
-                                     : "a storage type on elem_type " +
-                                           std::string(Name(type.elem_type))));
+             FoundExpected(
+                 std::to_string(static_cast<int>(type.quantization->storage_type)),
+                 quantized ? "none beside a quantized elem_type"
+                           : "a storage type on elem_type " + std::string(Name(type.elem_type))));
       return quantized;
     }
     return true;
@@ -107,9 +107,9 @@ struct TypeChecker {
     if (quantized ? IsRealType(real) : real == type.elem_type) return;
     Report("quantization.C24", "quantization.real_type",
            FoundExpected(std::to_string(static_cast<int>(real)),
-                         quantized ? "the code of FLOAT, FLOAT16 or BFLOAT16"
-                                   : "none, or that of elem_type " +
-                                         std::string(Name(type.elem_type))));
+                         quantized
+                             ? "the code of FLOAT, FLOAT16 or BFLOAT16"
+                             : "none, or that of elem_type " + std::string(Name(type.elem_type))));
   }
 
   // quantization.C20; false when what is known may mean something else than it says.

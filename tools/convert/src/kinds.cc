@@ -151,8 +151,8 @@ Result<Export> OfFloats(const format::Model& model, const Options& options) {
 }
 
 constexpr std::array kKinds = {
-    Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, OfFloats<Flat<ToTflite>>, ".tflite",
-         Takes::kSubgraph},
+    Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, OfFloats<Flat<ToTflite>>,
+         ".tflite", Takes::kSubgraph},
     Kind{"glow", "quantization profile of Glow, beside its model", LooksLikeGlowProfile, ReadGlow,
          Flat<WriteGlow>, ".yaml", Takes::kFiles},
     Kind{"paddle",

@@ -16,7 +16,7 @@ inline Result<void> DeclineHalfReals(const format::Graph& graph) {
       const format::ElementType real = value.type->quantization->real_type;
       if (!format::IsHalf(real)) continue;
       return Error{ErrorCode::kUnsupported, "value '" + value.name + "'",
-                           "reals of " + std::string(format::Name(real))};
+                   "reals of " + std::string(format::Name(real))};
     }
   }
   return {};

@@ -98,7 +98,7 @@ class FloatCasts {
   }
 
   const std::int64_t opset_;
-  const format::Inference inference_;         // of the sizes
+  const format::Inference inference_;                // of the sizes
   std::map<std::string, format::TensorType> types_;  // of quantized values
   graph::Names names_;
   std::map<std::string, std::string> floats_;

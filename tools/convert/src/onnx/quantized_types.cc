@@ -54,7 +54,8 @@ Result<format::Tensor> RealBound(const format::Quantization& q, std::int64_t sto
   }
   const std::uint32_t code = format::EncodeSmallFloat(tensor.elem_type, static_cast<double>(real));
   const double half = format::DecodeSmallFloat(tensor.elem_type, code);
-  if (std::nearbyint(static_cast<float>(half) / q.scale[0]) + offset != static_cast<double>(stored))
+  const float quotient = static_cast<float>(half) / q.scale[0];
+  if (std::nearbyint(static_cast<double>(quotient)) + offset != static_cast<double>(stored))
     return Unsupported("quant_min or quant_max " + std::to_string(stored) + ": the nearest " +
                        std::string(format::Name(tensor.elem_type)) + " is another stored value");
   tensor.bytes.resize(sizeof(std::uint16_t));

@@ -289,8 +289,8 @@ void Lowering::AnnotateValues(std::vector<format::ValueInfo>& list) {
   for (format::ValueInfo& info : list) {
     if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
     ledger_.Changed(info.name, "elem_type",
-                    std::string(format::Name(info.type->elem_type)) +
-                        " is " + std::string(format::Name(format::RealTypeOf(*info.type))) +
+                    std::string(format::Name(info.type->elem_type)) + " is " +
+                        std::string(format::Name(format::RealTypeOf(*info.type))) +
                         " with QuantizeLinear and DequantizeLinear");
     const bool levels = !info.type->quantization->scale_levels.empty();
     if (levels)

@@ -27,8 +27,7 @@ float RoundedTo(ElementType type, float value) {
 // ties to even, then the zero point, then saturation.
 std::int32_t Quantized(float real, float scale, ElementType precision, std::int32_t offset,
                        format::IntegerRange range) {
-  const double rounded =
-      std::nearbyint(static_cast<double>(RoundedTo(precision, real / scale)));
+  const double rounded = std::nearbyint(static_cast<double>(RoundedTo(precision, real / scale)));
   const double stored = rounded + static_cast<double>(offset);
   return static_cast<std::int32_t>(
       std::clamp(stored, static_cast<double>(range.min), static_cast<double>(range.max)));

@@ -361,7 +361,8 @@ Result<std::int64_t> OpsetFor(const format::TensorType& type) {
     return Unsupported("QuantizeLinear has no parameters along several axes");
   const ElementType storage = format::StorageOf(type.elem_type);
   if (storage == ElementType::kBipolar1) return Unsupported("QuantizeLinear has no BIPOLAR1Q");
-  return std::max({OpsetForStorage(storage), OpsetForReals(q), std::int64_t{IsBlocked(q) ? 21 : 13}});
+  return std::max(
+      {OpsetForStorage(storage), OpsetForReals(q), std::int64_t{IsBlocked(q) ? 21 : 13}});
 }
 
 Result<StockParameters> ToStock(const format::TensorType& type) {
