@@ -14,6 +14,7 @@ constexpr std::array kFeatures = {
     FeatureRow{Feature::kSignedScales, "signed-scales", 7, true, 3},
     FeatureRow{Feature::kCodeBooks, "code-books", 8, true, 3},
     FeatureRow{Feature::kEncodings, "encodings", 9, true, 3},
+    FeatureRow{Feature::kHalfPrecisionReals, "half-precision-reals", 10, true, 3},
 };
 
 }  // namespace

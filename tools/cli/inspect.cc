@@ -117,6 +117,9 @@ void WriteQuantization(const Quantization& q, Json& json) {
   if (q.storage_type != format::ElementType::kUndefined) {
     json.Field("storage_type", format::Name(q.storage_type));
   }
+  if (q.real_type != format::ElementType::kUndefined) {
+    json.Field("real_type", format::Name(q.real_type));
+  }
   if (q.requantization) {
     json.Key("requantization");
     json.BeginObject();
@@ -294,6 +297,8 @@ std::string ParametersText(const Quantization& q) {
   if (q.encoding) {
     text += fmt::format(" in records of {} bytes per {}", q.encoding->record_bytes,
                         format::ToString(std::span<const std::int64_t>(q.encoding->record_shape)));
+  if (q.real_type != format::ElementType::kUndefined) {
+    text += fmt::format(" in {}", format::Name(q.real_type));
   }
   if (q.quant_min || q.quant_max) {
     text += fmt::format(" [{},{}]", q.quant_min ? std::to_string(*q.quant_min) : "",

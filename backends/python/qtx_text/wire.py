@@ -49,7 +49,7 @@ SCHEMAS = {name: _fields(text) for name, text in {
                     "10:requantization:REQUANTIZATION 11:storage_type:int32 12:scale_levels*:LEVEL "
                     "13:base_levels*:LEVEL "
                     "14:must_understand*:int32 15:code_book*:float 16:code_book_tensor:string "
-                    "18:encoding:ENCODING",
+                    "17:real_type:int32 18:encoding:ENCODING",
     "ENCODING": "1:record_bytes:int32 2:record_shape*:int64 3:field*:ENCODEDFIELD",
     "ENCODEDFIELD": "1:role:int32 2:level:int32 3:elem_type:int32 4:bias:sint32 5:bits*:BITSPAN",
     "BITSPAN": "1:value_bit:int32 2:width:int32 3:first:int32 4:record_bit:int32 5:count*:int32 6:stride*:int32",

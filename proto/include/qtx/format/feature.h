@@ -17,6 +17,7 @@ enum class Feature : std::uint8_t {
   kSignedScales,
   kCodeBooks,
   kEncodings,
+  kHalfPrecisionReals,
 };
 
 /// One proposal's feature.
