@@ -121,11 +121,11 @@ Result<Export> WriteQOperator(const format::Model& model, const Options& options
 }
 
 // For forms without levels: multiplies levels out, then calls `write`.
-template <Result<Export> (*write)(const format::Model&, const Options&)>
+template <Result<Export> (*write)(const format::Model&, const Options&), bool keep_bases = false>
 Result<Export> Flat(const format::Model& model, const Options& options) {
   if (!format::HasLevels(model)) return write(model, options);
   Ledger ledger(options);
-  QTX_ASSIGN_OR_RETURN(const format::Model flat, WithoutLevels(model, ledger));
+  QTX_ASSIGN_OR_RETURN(const format::Model flat, WithoutLevels(model, ledger, keep_bases));
   auto written = write(flat, options);
   if (!written.has_value()) return written;
   std::vector<LedgerEntry> entries = ledger.Take();
@@ -164,7 +164,7 @@ constexpr std::array kKinds = {
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",
-         HasQOperator, ReadOnnx, Flat<WriteQOperator>},
+         HasQOperator, ReadOnnx, Flat<WriteQOperator, true>},
     Kind{"qonnx", "QONNX: Quant and BipolarQuant nodes, Brevitas' and FINN's spelling too", IsQonnx,
          ReadOnnx, Flat<ToQonnx>},
     Kind{"qdq", "stock ONNX with QuantizeLinear and DequantizeLinear", HasQuantizer, ReadOnnx,

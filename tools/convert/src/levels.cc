@@ -38,8 +38,9 @@ void DropFactors(std::set<std::string> factors, format::Graph& graph) {
 }
 
 // The type with one scale for each block.  Errors: kUnsupported for a base; those of Resolve.
-Result<Quantization> Flattened(const format::Model& model, const format::ValueInfo& info) {
-  if (format::HasBase(*info.type->quantization)) {
+Result<Quantization> Flattened(const format::Model& model, const format::ValueInfo& info,
+                               bool keep_bases) {
+  if (!keep_bases && format::HasBase(*info.type->quantization)) {
     return Error{ErrorCode::kUnsupported, PlaceOfValue(info.name),
                  "base_levels: the target has no base"};
   }
@@ -50,20 +51,24 @@ Result<Quantization> Flattened(const format::Model& model, const format::ValueIn
 
 }  // namespace
 
-Result<format::Model> WithoutLevels(const format::Model& model, Ledger& ledger) {
+Result<format::Model> WithoutLevels(const format::Model& model, Ledger& ledger, bool keep_bases) {
   format::Model flat = model;
   std::set<std::string> factors, told;
   for (auto* list : {&flat.graph.inputs, &flat.graph.outputs, &flat.graph.values}) {
     for (format::ValueInfo& info : *list) {
       if (!ValueHasLevels(info)) continue;
+      const bool scales = !info.type->quantization->scale_levels.empty();
       for (const auto& level : info.type->quantization->scale_levels) factors.insert(level.tensor);
-      QTX_ASSIGN_OR_RETURN(info.type->quantization, Flattened(model, info));
-      if (told.insert(info.name).second)
+      for (const auto& level : info.type->quantization->base_levels) factors.insert(level.tensor);
+      QTX_ASSIGN_OR_RETURN(info.type->quantization, Flattened(model, info, keep_bases));
+      if (scales && told.insert(info.name).second)
         ledger.Changed(info.name, "scale_levels", "one scale for each block, their product");
     }
   }
   DropFactors(std::move(factors), flat.graph);
+  const bool left = format::HasLevels(flat);
   for (format::OpsetImport& import : flat.opset_imports) {
+    if (left) break;
     if (import.domain == format::kDomain) import.version = format::kVersion;
   }
   return flat;

@@ -179,6 +179,10 @@ bool SameMeaning(const TensorType& a, const TensorType& b) {
 Result<MaybeForm> FormOf(const Node& node, const GraphIndex& index, const QuantizedTypes& types) {
   if (!format::IsOnnxDomain(node.domain)) return MaybeForm();
   if (format::HasAccumulator(node)) return ProductForm(node, index, types);
+  if (CameAs(node, "GatherBlockQuantized") && node.op_type == "Gather" &&
+      types.contains(InputOf(node, 0)) && index.Initializer(node.inputs[0]) != nullptr &&
+      index.Uses(node.inputs[0]).size() == 1 && !types.contains(node.outputs[0]))
+    return MaybeForm(Named(node, "GatherBlockQuantized"));
   const auto* row =
       std::ranges::find(kElementwise, std::string_view(node.op_type), &PlainRow::plain);
   if (row == kElementwise.end()) return MaybeForm();

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "qoperator/constants.h"
+#include "qoperator/gather_blocks.h"
 #include "qoperator/integer_product.h"
 #include "qoperator/n_bits.h"
 #include "qoperator/operators.h"
@@ -187,6 +188,7 @@ Result<MaybeLift> LiftNode(const LiftContext& context, std::size_t i) {
                  "offset)"};
   }
   if (IsContrib(node, "MatMulNBits")) return LiftNBits(context, node);
+  if (IsContrib(node, "GatherBlockQuantized")) return LiftGatherBlocks(context, node);
   if (IsContrib(node, "MatMulInteger") || IsContrib(node, "ConvInteger"))
     return LiftIntegerProduct(context, i);
   if (const auto layout = LayoutOf(node)) {

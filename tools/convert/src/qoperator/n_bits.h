@@ -5,7 +5,10 @@
 //   W[k, n] = scales[n][k / block_size] * (code - zero_points[n][k / block_size])
 //
 // zero_points: absent is 2^(bits - 1); UINT8 is packed as B is, each column from a byte on; a float
-// type is one value a block. In the extended form W is [K, N], UINT8Q, UINT4Q or UINT2Q.
+// type is one real a block. In the extended form W is [K, N], UINT8Q, UINT4Q or UINT2Q; a zero
+// point z that is no integer is the nearest stored one, o, and a base scale * (o - z).
+// g_idx[k], if there, is the block of row k, and block_size rows have each: W has its rows by
+// blocks then, and a Gather brings the columns of A into that order.
 // Source: ONNX Runtime docs/ContribOperators.md; contrib_ops/cpu/quantization/matmul_nbits.cc.
 #pragma once
 
@@ -38,6 +41,7 @@ inline constexpr const char* kZeroPoints = "zero_points";  // the tensor, if pre
 inline constexpr const char* kScalesType = "scales_type";  // if not FLOAT
 inline constexpr const char* kScalesDims = "scales_dims";  // of scales
 inline constexpr const char* kTail = "tail";               // codes past K, a byte each, if not 0
+inline constexpr const char* kGIdx = "g_idx";              // the tensor, if present
 /// Attribute in the origin of a written node: W is signed in the extended form.
 inline constexpr const char* kSigned = "signed";
 
@@ -47,9 +51,22 @@ void AddHalfRange(std::int64_t bits, format::Tensor& stored);
 
 Result<std::optional<Lift>> LiftNBits(const LiftContext& context, const format::Node& node);
 
-/// Offset of block `b` of column `n` from `zero_points`. Errors: kInvalid for a wrong size;
-/// kUnsupported for a non-integer.
-Result<std::vector<std::int32_t>> NBitsOffsets(const NBitsShape& shape,
-                                               const std::optional<format::Tensor>& zero_points);
+/// Zero points by column, then block: o - z = rest, all 0 for integers.
+struct NBitsZeroPoints {
+  std::vector<std::int32_t> offsets;
+  std::vector<float> rest;
+};
+/// Errors: kInvalid for a wrong size or type; kUnsupported for one that is not finite, or so near
+/// to an integer that reals would take more than a binary64.
+Result<NBitsZeroPoints> ReadZeroPoints(const NBitsShape& shape,
+                                       const std::optional<format::Tensor>& zero_points);
+
+/// The base of a block: binary32, as its type has it.
+inline float NBitsBase(float scale, float rest) { return scale * rest; }
+
+/// The order of rows by their blocks.  nullopt where blocks have other numbers of rows than those
+/// of neighbours have.
+std::optional<std::vector<std::int64_t>> RowOrder(const NBitsShape& shape,
+                                                  const format::Tensor& g_idx);
 
 }  // namespace qtx::convert

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "qtx/format/levels.h"
+
 namespace qtx::convert {
 namespace {
 
@@ -20,21 +22,57 @@ Tensor Bytes(std::int64_t count, format::Dims dims) {
           std::vector<std::byte>(static_cast<std::size_t>(count))};
 }
 
-// The origin's zero points, if they still match the offsets: each equals the offset, or its
-// complement for a negative scale.
-std::optional<std::vector<std::int32_t>> KeptOffsets(const NBitsShape& shape,
-                                                     const format::Quantization& q,
-                                                     const std::optional<Tensor>& zero_points) {
-  const auto said = NBitsOffsets(shape, zero_points);
+std::optional<Tensor> FindTensor(const format::Origin* origin, std::string_view name) {
+  const format::Attribute* kept = Find(origin, name);
+  if (kept == nullptr || !kept->t) return std::nullopt;
+  auto tensor = format::Decode(*kept->t);
+  return tensor.has_value() ? std::optional(*std::move(tensor)) : std::nullopt;
+}
+
+// The origin's zero points, if they still match the offsets and bases: each offset is theirs, or
+// its complement for a negative scale.
+std::optional<NBitsZeroPoints> KeptZeroPoints(const NBitsShape& shape,
+                                              const format::Quantization& q,
+                                              const std::optional<Tensor>& zero_points) {
+  auto said = ReadZeroPoints(shape, zero_points);
   if (!said.has_value()) return std::nullopt;
   for (std::int64_t n = 0; n < shape.n; ++n) {
     for (std::int64_t b = 0; b < shape.blocks(); ++b) {
-      const auto offset = format::OffsetAt(q, b * shape.n + n);
-      const auto zero = (*said)[static_cast<std::size_t>(n * shape.blocks() + b)];
-      if (offset != zero && offset != shape.max_code() - zero) return std::nullopt;
+      const auto at = static_cast<std::size_t>(n * shape.blocks() + b);
+      const std::int64_t parameter = b * shape.n + n;
+      const auto offset = format::OffsetAt(q, parameter);
+      const auto zero = said->offsets[at];
+      const bool negative = offset != zero;
+      if (negative && offset != shape.max_code() - zero) return std::nullopt;
+      const float scale = format::ScaleAt(q, parameter);
+      const float base = format::BaseAt(q, parameter);
+      const float rest = said->rest[at];
+      // Where a zero point is in the middle of the codes, only the base tells the sign.
+      if (base != NBitsBase(scale, rest) && base != NBitsBase(-scale, rest)) return std::nullopt;
     }
   }
-  return *said;
+  return *std::move(said);
+}
+
+// FLOAT zero points z with scale * (offset - z) = base.
+Result<Tensor> RealZeroPoints(const NBitsShape& shape, const format::Quantization& q) {
+  Tensor tensor = *format::MakeTensor(ElementType::kFloat, {shape.n, shape.blocks()});
+  const auto values = tensor.As<float>();
+  for (std::int64_t n = 0; n < shape.n; ++n) {
+    for (std::int64_t b = 0; b < shape.blocks(); ++b) {
+      const std::int64_t parameter = b * shape.n + n;
+      const float scale = format::ScaleAt(q, parameter), base = format::BaseAt(q, parameter);
+      const auto offset = static_cast<float>(format::OffsetAt(q, parameter));
+      const float value = offset - base / scale;
+      if (NBitsBase(scale, offset - value) != base) {
+        return Error{ErrorCode::kUnsupported, "base_levels",
+                     "no binary32 zero point gives the base " + format::HexFloat(base) +
+                         " with the scale " + format::HexFloat(scale)};
+      }
+      values[static_cast<std::size_t>(n * shape.blocks() + b)] = value;
+    }
+  }
+  return tensor;
 }
 
 Tensor PackedOffsets(const NBitsShape& shape, const format::Quantization& q) {
@@ -56,30 +94,38 @@ struct Signs {
   std::optional<Tensor> zero_points;
 };
 
-Signs SignsOf(const NBitsShape& shape, const format::Quantization& q,
-              const format::Origin* origin) {
+// Whether a parameter was of a negative scale, of which the zero point is `zero`.
+bool WasNegative(const format::Quantization& q, std::int64_t parameter, std::int32_t zero,
+                 float rest) {
+  if (format::OffsetAt(q, parameter) != zero) return true;
+  const float base = format::BaseAt(q, parameter);
+  return base != 0 && base != NBitsBase(format::ScaleAt(q, parameter), rest);
+}
+
+Result<Signs> SignsOf(const NBitsShape& shape, const format::Quantization& q,
+                      const format::Origin* origin) {
   Signs signs;
   signs.negative.resize(static_cast<std::size_t>(shape.n * shape.blocks()));
-  if (const format::Attribute* kept = Find(origin, kZeroPoints); kept != nullptr && kept->t) {
-    if (auto tensor = format::Decode(*kept->t); tensor.has_value())
-      signs.zero_points = *std::move(tensor);
-  }
-  const auto said = KeptOffsets(shape, q, signs.zero_points);
+  signs.zero_points = FindTensor(origin, kZeroPoints);
+  const auto said = KeptZeroPoints(shape, q, signs.zero_points);
   if (!said) {
     signs.zero_points = PackedOffsets(shape, q);
+    if (format::HasBase(q)) {
+      QTX_ASSIGN_OR_RETURN(signs.zero_points, RealZeroPoints(shape, q));
+    }
     return signs;
   }
   for (std::int64_t n = 0; n < shape.n; ++n) {
     for (std::int64_t b = 0; b < shape.blocks(); ++b) {
       const auto at = static_cast<std::size_t>(n * shape.blocks() + b);
-      signs.negative[at] = format::OffsetAt(q, b * shape.n + n) != (*said)[at];
+      signs.negative[at] = WasNegative(q, b * shape.n + n, said->offsets[at], said->rest[at]);
     }
   }
   return signs;
 }
 
 Tensor PackedCodes(const NBitsShape& shape, const Tensor& w, const std::vector<bool>& negative,
-                   const format::Origin* origin) {
+                   const std::vector<std::int64_t>& rows, const format::Origin* origin) {
   Tensor b = Bytes(shape.n * shape.blocks() * shape.block_bytes(),
                    {shape.n, shape.blocks(), shape.block_bytes()});
   const auto mask = static_cast<unsigned>(shape.max_code());
@@ -93,7 +139,8 @@ Tensor PackedCodes(const NBitsShape& shape, const Tensor& w, const std::vector<b
       const unsigned code =
           std::to_integer<unsigned>(w.bytes[static_cast<std::size_t>(bit / 8)]) >> (bit % 8) & mask;
       const bool turned = negative[static_cast<std::size_t>(n * shape.blocks() + k / shape.block)];
-      put(n, k, turned ? mask - code : code);
+      const std::int64_t row = rows.empty() ? k : rows[static_cast<std::size_t>(k)];
+      put(n, row, turned ? mask - code : code);
     }
   }
   const format::Attribute* tail = Find(origin, kTail);
@@ -137,7 +184,17 @@ Result<Tensor> ScalesIn(std::span<const float> scales, const format::Origin* ori
 
 }  // namespace
 
-Result<NBitsInputs> PackNBits(Tensor w, const format::Origin* origin) {
+std::optional<std::vector<std::int64_t>> FormerRowOrder(const format::Origin& origin,
+                                                        std::int64_t k) {
+  const auto g_idx = FindTensor(&origin, kGIdx);
+  const format::Attribute* block = Find(&origin, "block_size");
+  if (!g_idx || block == nullptr || block->i < 1) return std::nullopt;
+  auto order = RowOrder({.k = k, .n = 1, .bits = 1, .block = block->i}, *g_idx);
+  if (order && std::ranges::is_sorted(*order)) order->clear();
+  return order;
+}
+
+Result<NBitsInputs> PackNBits(Tensor w, const format::Origin* origin, bool ordered) {
   format::Quantization& q = *w.quantization;
   if (format::StorageRange(w.elem_type).min < 0) {  // code and offset move together
     const int bits = format::BitWidth(w.elem_type);
@@ -148,7 +205,7 @@ Result<NBitsInputs> PackNBits(Tensor w, const format::Origin* origin) {
   NBitsInputs packed;
   packed.shape = {w.dims[0], w.dims[1], format::BitWidth(w.elem_type), q.block_shape[0]};
   const NBitsShape& shape = packed.shape;
-  const Signs signs = SignsOf(shape, q, origin);
+  QTX_ASSIGN_OR_RETURN(const Signs signs, SignsOf(shape, q, origin));
   std::vector<float> scales;
   for (std::int64_t n = 0; n < shape.n; ++n) {
     for (std::int64_t b = 0; b < shape.blocks(); ++b) {
@@ -157,7 +214,12 @@ Result<NBitsInputs> PackNBits(Tensor w, const format::Origin* origin) {
     }
   }
   QTX_ASSIGN_OR_RETURN(packed.scales, ScalesIn(scales, origin));
-  packed.b = PackedCodes(shape, w, signs.negative, origin);
+  std::vector<std::int64_t> rows;
+  if (const auto former = origin == nullptr ? std::nullopt : FormerRowOrder(*origin, shape.k)) {
+    if (ordered) rows = *former;
+    if (ordered || former->empty()) packed.g_idx = FindTensor(origin, kGIdx);
+  }
+  packed.b = PackedCodes(shape, w, signs.negative, rows, origin);
   packed.zero_points = signs.zero_points;
   return packed;
 }
