@@ -15,6 +15,11 @@ inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 /// there is none: such a node is not checked.
 const OpSchema* FindMicrosoftOperator(std::string_view op_type);
 
+/// Whether ONNX Runtime has its operator in ONNX's own domain: graph.C4.
+inline bool IsRuntimesInOnnxDomain(std::string_view op_type) {
+  return op_type == "SimplifiedLayerNormalization";
+}
+
 /// The rows of operators that language models have, without domain and clause of the shape rule.
 void AddLanguageModelRows(std::vector<OpSchema>& rows);
 

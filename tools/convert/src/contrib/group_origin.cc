@@ -11,7 +11,7 @@ namespace {
 using format::Attribute;
 using format::Node;
 
-// Attributes in the origin of a group's first node.
+// Attributes in the origin of a group.
 constexpr const char* kFormerInputs = "qtx.inputs";
 constexpr const char* kFormerOutputs = "qtx.outputs";
 
@@ -26,18 +26,15 @@ Attribute NamesAttribute(const char* name, std::vector<std::string> names) {
 }  // namespace
 
 void SetGroupOrigin(const Node& former, const std::string& group, std::vector<Node>& nodes) {
-  for (Node& node : nodes) {
-    node.origin =
-        format::Origin{group, kOnnxFramework, former.domain, former.op_type, former.name, {}, ""};
-  }
+  format::Origin origin{
+      group, kOnnxFramework, former.domain, former.op_type, former.name, former.attributes, ""};
+  origin.attributes.push_back(NamesAttribute(kFormerInputs, former.inputs));
+  origin.attributes.push_back(NamesAttribute(kFormerOutputs, former.outputs));
+  for (Node& node : nodes) node.origin = origin;  // origin.C2: all have one
   Node& first = nodes.front();
   first.doc_string = former.doc_string;
   first.metadata = former.metadata;
   first.unknown_fields = former.unknown_fields;
-  std::vector<Attribute>& attributes = first.origin->attributes;
-  attributes = former.attributes;
-  attributes.push_back(NamesAttribute(kFormerInputs, former.inputs));
-  attributes.push_back(NamesAttribute(kFormerOutputs, former.outputs));
 }
 
 std::optional<Node> FormerNode(const Node& first) {

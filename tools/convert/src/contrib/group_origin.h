@@ -10,7 +10,7 @@
 
 namespace qtx::convert {
 
-/// Sets the origin of `nodes`, and for the first all that `former` was.  REQUIRES: nodes.
+/// Sets the origin of `nodes` to all that `former` was.  REQUIRES: nodes.
 void SetGroupOrigin(const format::Node& former, const std::string& group,
                     std::vector<format::Node>& nodes);
 

@@ -244,10 +244,31 @@ std::vector<std::int32_t> PackedZeroPoints(const NBitsShape& shape, const Tensor
   return offsets;
 }
 
-// With |rest| of at least 2^(bits - 26), a scale's 24 bits times 2^bits steps and the 24 of the
-// base, which is the scale times the rest, lie within 53 (quantization.C18).
-bool FitsBinary64(const NBitsShape& shape, float rest) {
-  return rest == 0 || std::abs(rest) >= std::ldexp(1.0F, static_cast<int>(shape.bits) - 26);
+// A scale's 24 bits times 2^bits steps and the 24 of a base, the scale times a zero point of these
+// magnitudes, lie within 53 (quantization.C18).
+bool FitsBinary64(const NBitsShape& shape, float zero_point) {
+  const float magnitude = std::abs(zero_point);
+  return magnitude == 0 ||
+         (magnitude >= std::ldexp(1.0F, static_cast<int>(shape.bits) - 26) && magnitude <= 0x1p28F);
+}
+
+// Integers are offsets, if all are; else the zero points are bases alone.
+Result<NBitsZeroPoints> RealZeroPoints(const NBitsShape& shape, const std::vector<float>& values) {
+  NBitsZeroPoints zero{{}, std::vector<float>(values.size())};
+  const auto greatest = static_cast<float>(shape.max_code());
+  const bool integers = std::ranges::all_of(values, [greatest](float value) {
+    return value >= 0 && value <= greatest && value == std::floor(value);
+  });
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i]) || (!integers && !FitsBinary64(shape, values[i])))
+      return Error{ErrorCode::kUnsupported, "",
+                   "found zero point " + format::HexFloat(values[i]) +
+                       ", expected 0 or a magnitude of 2^" + std::to_string(shape.bits - 26) +
+                       " to 2^28, with which reals take at most 53 bits"};
+    zero.offsets.push_back(integers ? static_cast<std::int32_t>(values[i]) : 0);
+    if (!integers) zero.rest[i] = -values[i];
+  }
+  return zero;
 }
 
 // Column A[..., rows[j]] is column j of what the product reads.
@@ -294,19 +315,7 @@ Result<NBitsZeroPoints> ReadZeroPoints(const NBitsShape& shape,
   const auto floats = Floats(*zero_points);
   if (!floats) return Invalid("", "expected UINT8 or a float type");
   QTX_RETURN_IF_ERROR(CheckCount(*zero_points, shape.n * shape.blocks(), ""));
-  const auto greatest = static_cast<float>(shape.max_code());
-  for (std::size_t i = 0; i < count; ++i) {
-    const float value = (*floats)[i];
-    const float nearest = std::clamp(std::nearbyint(value), 0.0F, greatest);
-    const float rest = nearest - value;  // exact: of the value's own unit, and not above it
-    if (!std::isfinite(value) || !FitsBinary64(shape, rest))
-      return Error{ErrorCode::kUnsupported, "",
-                   "found zero point " + format::HexFloat(value) +
-                       ", with which reals are finite and of at most 53 bits only by chance"};
-    zero.offsets.push_back(static_cast<std::int32_t>(nearest));
-    zero.rest[i] = rest;
-  }
-  return zero;
+  return RealZeroPoints(shape, *floats);
 }
 
 Result<MaybeLift> LiftNBits(const LiftContext& context, const Node& node) {

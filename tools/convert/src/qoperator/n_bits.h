@@ -5,8 +5,9 @@
 //   W[k, n] = scales[n][k / block_size] * (code - zero_points[n][k / block_size])
 //
 // zero_points: absent is 2^(bits - 1); UINT8 is packed as B is, each column from a byte on; a float
-// type is one real a block. In the extended form W is [K, N], UINT8Q, UINT4Q or UINT2Q; a zero
-// point z that is no integer is the nearest stored one, o, and a base scale * (o - z).
+// type is one real a block. In the extended form W is [K, N], UINT8Q, UINT4Q or UINT2Q. Zero
+// points z that are no integers are bases scale * -z, rounded to binary32: ONNX Runtime computes
+// scale * code, and adds that.
 // g_idx[k], if there, is the block of row k, and block_size rows have each: W has its rows by
 // blocks then, and a Gather brings the columns of A into that order.
 // Source: ONNX Runtime docs/ContribOperators.md; contrib_ops/cpu/quantization/matmul_nbits.cc.
@@ -51,13 +52,13 @@ void AddHalfRange(std::int64_t bits, format::Tensor& stored);
 
 Result<std::optional<Lift>> LiftNBits(const LiftContext& context, const format::Node& node);
 
-/// Zero points by column, then block: o - z = rest, all 0 for integers.
+/// Zero points by column, then block: offset - zero point = rest, all 0 for integers.
 struct NBitsZeroPoints {
   std::vector<std::int32_t> offsets;
   std::vector<float> rest;
 };
-/// Errors: kInvalid for a wrong size or type; kUnsupported for one that is not finite, or so near
-/// to an integer that reals would take more than a binary64.
+/// Errors: kInvalid for a wrong size or type; kUnsupported for one that is not finite, or so small
+/// or great that reals would take more than a binary64.
 Result<NBitsZeroPoints> ReadZeroPoints(const NBitsShape& shape,
                                        const std::optional<format::Tensor>& zero_points);
 

@@ -55,7 +55,7 @@ std::optional<NBitsZeroPoints> KeptZeroPoints(const NBitsShape& shape,
 }
 
 // FLOAT zero points z with scale * (offset - z) = base.
-Result<Tensor> RealZeroPoints(const NBitsShape& shape, const format::Quantization& q) {
+Result<Tensor> ZeroPointsOfBases(const NBitsShape& shape, const format::Quantization& q) {
   Tensor tensor = *format::MakeTensor(ElementType::kFloat, {shape.n, shape.blocks()});
   const auto values = tensor.As<float>();
   for (std::int64_t n = 0; n < shape.n; ++n) {
@@ -111,7 +111,7 @@ Result<Signs> SignsOf(const NBitsShape& shape, const format::Quantization& q,
   if (!said) {
     signs.zero_points = PackedOffsets(shape, q);
     if (format::HasBase(q)) {
-      QTX_ASSIGN_OR_RETURN(signs.zero_points, RealZeroPoints(shape, q));
+      QTX_ASSIGN_OR_RETURN(signs.zero_points, ZeroPointsOfBases(shape, q));
     }
     return signs;
   }
