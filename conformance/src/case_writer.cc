@@ -185,6 +185,8 @@ void AddQuantization(const format::Quantization& q, FlowMap& map) {
   if (!q.scale_levels.empty()) map.Add("scale_levels", LevelsText(q.scale_levels));
   if (!q.base_levels.empty()) map.Add("base_levels", LevelsText(q.base_levels));
   map.AddList("must_understand", q.must_understand);
+  map.AddList("code_book", q.code_book);
+  if (!q.code_book_tensor.empty()) map.Add("code_book_tensor", Quoted(q.code_book_tensor));
 }
 
 Result<std::string> DataText(const Tensor& tensor) {

@@ -240,6 +240,8 @@ void Differ::Quantizations(const std::string& place, const format::Quantization&
   Field(place, "offset_tensor", a.offset_tensor, b.offset_tensor);
   Field(place, "scale_levels", a.scale_levels, b.scale_levels);
   Field(place, "base_levels", a.base_levels, b.base_levels);
+  Field(place, "code_book", a.code_book, b.code_book);
+  Field(place, "code_book_tensor", a.code_book_tensor, b.code_book_tensor);
   Field(place, "must_understand", a.must_understand, b.must_understand);
   Field(place, "quant_min", a.quant_min, b.quant_min);
   Field(place, "quant_max", a.quant_max, b.quant_max);

@@ -120,12 +120,14 @@ Result<Export> WriteQOperator(const format::Model& model, const Options& options
   return Stock(ToQOperator(model, options));
 }
 
-// For forms without levels: multiplies levels out, then calls `write`.
-template <Result<Export> (*write)(const format::Model&, const Options&), bool keep_bases = false>
+// For forms without levels: multiplies levels out, then calls `write`. `own_forms`: the writer says
+// itself which bases, code books and signs of scales it holds.
+template <Result<Export> (*write)(const format::Model&, const Options&), bool own_forms = false>
 Result<Export> Flat(const format::Model& model, const Options& options) {
+  if (!own_forms) QTX_RETURN_IF_ERROR(CheckIntegerForms(model));
   if (!format::HasLevels(model)) return write(model, options);
   Ledger ledger(options);
-  QTX_ASSIGN_OR_RETURN(const format::Model flat, WithoutLevels(model, ledger, keep_bases));
+  QTX_ASSIGN_OR_RETURN(const format::Model flat, WithoutLevels(model, ledger, own_forms));
   auto written = write(flat, options);
   if (!written.has_value()) return written;
   std::vector<LedgerEntry> entries = ledger.Take();

@@ -66,12 +66,30 @@ Result<format::Model> WithoutLevels(const format::Model& model, Ledger& ledger, 
     }
   }
   DropFactors(std::move(factors), flat.graph);
-  const bool left = format::HasLevels(flat);
   for (format::OpsetImport& import : flat.opset_imports) {
-    if (left) break;
-    if (import.domain == format::kDomain) import.version = format::kVersion;
+    if (import.domain == format::kDomain) import.version = format::FormatVersion(flat);
   }
   return flat;
+}
+
+Result<void> CheckIntegerForms(const format::Model& model) {
+  const format::ModelView view = format::ModelView::Indexed(model);
+  for (const auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
+    for (const format::ValueInfo& info : *list) {
+      if (!info.type || !info.type->quantization || !format::IsQuantized(info.type->elem_type))
+        continue;
+      const std::string place = PlaceOfValue(info.name);
+      const auto q = format::Resolve(view, *info.type);
+      if (!q.has_value()) return At(place, q.error());
+      if (format::HasCodeBook(*q))
+        return Error{ErrorCode::kUnsupported, place,
+                     "code_book: the target has no tables of values; kind qdq looks them up"};
+      if (format::HasSignedScale(*q))
+        return Error{ErrorCode::kUnsupported, place,
+                     "scale: the target has none of 0 or below; kind qdq has"};
+    }
+  }
+  return {};
 }
 
 }  // namespace qtx::convert

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "qdq/parameters.h"
+#include "qoperator/bnb4.h"
 #include "qoperator/gather_blocks.h"
 #include "qoperator/n_bits_write.h"
 #include "qoperator/type_inference.h"
@@ -15,7 +16,7 @@ using format::Attribute;
 using format::Node;
 
 // Attributes of an origin that the plain operator lacks.
-constexpr std::array<std::string_view, 11> kOwnAttributes = {"K",
+constexpr std::array<std::string_view, 14> kOwnAttributes = {"K",
                                                              "N",
                                                              "accuracy_level",
                                                              "alpha",
@@ -25,6 +26,9 @@ constexpr std::array<std::string_view, 11> kOwnAttributes = {"K",
                                                              "gather_axis",
                                                              "opset",
                                                              "quantize_axis",
+                                                             "quant_type",
+                                                             "training_mode",
+                                                             "transB",
                                                              "weight_prepacked"};
 
 // The original attributes with their current values, then new ones.
@@ -281,6 +285,23 @@ Result<void> FormWriter::WriteNBits(const Node& node, const Form& form) {
   return {};
 }
 
+// False where the weights are no longer of the former node's form.
+Result<bool> FormWriter::WriteBnb4(const Node& node, const Form& form) {
+  const std::string& name = node.inputs[1];
+  QTX_ASSIGN_OR_RETURN(const format::Tensor w,
+                       format::LoadInitializer(context_.index.view(), name));
+  auto packed = PackBnb4(w, *node.origin);
+  if (!packed.has_value()) return At("value '" + name + "'", packed.error());
+  if (!*packed) return false;
+  context_.model.graph.initializers[context_.index.InitializerPlace(name)] =
+      format::ToTensorData(name, (*packed)->b);
+  packed_.emplace(name, std::pair(format::ElementType::kUint8, (*packed)->b.dims));
+  Node written = Started(node, form);
+  written.inputs = {node.inputs[0], name, AddInitializer(name + "/absmax", (*packed)->absmax)};
+  Finished(std::move(written));
+  return true;
+}
+
 // False where the table is no longer of the former node's form.
 Result<bool> FormWriter::WriteGatherBlocks(const Node& node, const Form& form) {
   const std::string& name = node.inputs[0];
@@ -303,6 +324,7 @@ Result<bool> FormWriter::Write(const Node& node) {
   const auto form = forms_.find(&node);
   if (form == forms_.end()) return false;
   if (form->second.op_type == "GatherBlockQuantized") return WriteGatherBlocks(node, form->second);
+  if (form->second.op_type == "MatMulBnb4") return WriteBnb4(node, form->second);
   if (form->second.op_type == "MatMulNBits") {
     QTX_RETURN_IF_ERROR(WriteNBits(node, form->second));
   } else if (form->second.op_type == "MatMulInteger" || form->second.op_type == "ConvInteger") {

@@ -48,6 +48,7 @@ class FormWriter {
   Result<void> WriteLayout(const format::Node& node, const Form& form);
   Result<void> WriteIntegerProduct(const format::Node& node, const Form& form);
   Result<void> WriteNBits(const format::Node& node, const Form& form);
+  Result<bool> WriteBnb4(const format::Node& node, const Form& form);
   Result<bool> WriteGatherBlocks(const format::Node& node, const Form& form);
   format::Node Started(const format::Node& node, const Form& form) const;
   void Finished(format::Node written);

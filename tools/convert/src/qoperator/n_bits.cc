@@ -59,44 +59,33 @@ struct Constants {
   std::optional<Tensor> zero_points, g_idx;
 };
 
-// Scales in the order of the parameters of W, blocks before columns. A negative one is made
-// positive by taking the complements of its codes and of its offset:
-//   s * (code - z) = -s * ((max - code) - (max - z)).
-struct NBitsParameters {
-  QdqParameters type;
-  std::vector<bool> complement;
-};
-
-Result<NBitsParameters> ParametersOf(const NBitsShape& shape, const std::vector<float>& scales,
-                                     const NBitsZeroPoints& zero) {
-  NBitsParameters result{{*format::QuantizedOf(StorageOfBits(shape.bits)), {}}, {}};
-  format::Quantization& q = result.type.quantization;
+// Scales in the order of the parameters of W, blocks before columns; any sign, as files have them.
+Result<QdqParameters> ParametersOf(const NBitsShape& shape, const std::vector<float>& scales,
+                                   const NBitsZeroPoints& zero) {
+  QdqParameters parameters{*format::QuantizedOf(StorageOfBits(shape.bits)), {}};
+  format::Quantization& q = parameters.quantization;
   q.axis = {0, 1};
   q.block_shape = {shape.block, 1};
   std::vector<float> base;
   for (std::int64_t b = 0; b < shape.blocks(); ++b) {
     for (std::int64_t n = 0; n < shape.n; ++n) {
       const auto at = static_cast<std::size_t>(n * shape.blocks() + b);
-      const float scale = scales[at];
-      if (!std::isfinite(scale) || scale == 0)
+      base.push_back(NBitsBase(scales[at], zero.rest[at]));
+      if (!std::isfinite(scales[at]) || !std::isfinite(base.back()))
         return Error{ErrorCode::kUnsupported, "scale " + std::to_string(at),
-                     "found " + format::HexFloat(scale) + ", which no quantized type has"};
-      q.scale.push_back(std::abs(scale));
-      q.offset.push_back(scale > 0
-                             ? zero.offsets[at]
-                             : static_cast<std::int32_t>(shape.max_code()) - zero.offsets[at]);
-      result.complement.push_back(scale < 0);
-      base.push_back(NBitsBase(scale, zero.rest[at]));
+                     "found " + format::HexFloat(scales[at]) +
+                         ", which with its zero point gives no finite reals"};
+      q.scale.push_back(scales[at]);
+      q.offset.push_back(zero.offsets[at]);
     }
   }
   if (std::ranges::any_of(base, [](float value) { return value != 0; }))
     q.base_levels = {{.value = std::move(base)}};
-  return result;
+  return parameters;
 }
 
 // Row j of the result is row rows[j] of B, or j where there are none.
-Tensor Transposed(const NBitsShape& shape, const Tensor& b, const std::vector<bool>& complement,
-                  const std::vector<std::int64_t>& rows) {
+Tensor Transposed(const NBitsShape& shape, const Tensor& b, const std::vector<std::int64_t>& rows) {
   Tensor w{StorageOfBits(shape.bits), {shape.k, shape.n}, std::nullopt, {}};
   w.bytes.resize(static_cast<std::size_t>((shape.k * shape.n * shape.bits + 7) / 8));
   const auto mask = static_cast<unsigned>(shape.max_code());
@@ -104,8 +93,7 @@ Tensor Transposed(const NBitsShape& shape, const Tensor& b, const std::vector<bo
     for (std::int64_t n = 0; n < shape.n; ++n) {
       const std::int64_t row = rows.empty() ? k : rows[static_cast<std::size_t>(k)];
       const CodePlace from = PlaceOf(shape, n, row);
-      unsigned code = std::to_integer<unsigned>(b.bytes[from.byte]) >> from.shift & mask;
-      if (complement[static_cast<std::size_t>(k / shape.block * shape.n + n)]) code = mask - code;
+      const unsigned code = std::to_integer<unsigned>(b.bytes[from.byte]) >> from.shift & mask;
       const std::int64_t bit = (k * shape.n + n) * shape.bits;
       w.bytes[static_cast<std::size_t>(bit / 8)] |= static_cast<std::byte>(code << (bit % 8));
     }
@@ -140,13 +128,10 @@ Attribute TensorAttribute(const char* name, const Tensor& tensor) {
 void KeepInOrigin(const Constants& constants, std::string tail, Node& node) {
   if (!node.origin || node.origin->framework != kOnnxFramework) return;
   auto& attributes = node.origin->attributes;
-  const Tensor& scales = constants.scales;
   if (constants.zero_points)
     attributes.push_back(TensorAttribute(kZeroPoints, *constants.zero_points));
   if (constants.g_idx) attributes.push_back(TensorAttribute(kGIdx, *constants.g_idx));
-  if (scales.elem_type != ElementType::kFloat)
-    attributes.push_back(Attribute::Int(kScalesType, static_cast<std::int64_t>(scales.elem_type)));
-  if (scales.dims.size() != 1) attributes.push_back(Attribute::Ints(kScalesDims, scales.dims));
+  KeepScales(constants.scales, attributes);
   if (!tail.empty()) attributes.push_back(Attribute::String(kTail, std::move(tail)));
 }
 
@@ -196,8 +181,8 @@ Result<NewWeight> WeightOf(const NBitsShape& shape, const Node& node, const Cons
   if (!zero.has_value()) return At("'" + InputOf(node, 3) + "'", zero.error());
   auto parameters = ParametersOf(shape, *scales, *zero);
   if (!parameters.has_value()) return At("'" + InputOf(node, 2) + "'", parameters.error());
-  Tensor stored = Transposed(shape, constants.b, parameters->complement, rows);
-  return NewWeight{InputOf(node, 1), std::move(stored), std::move(parameters->type), 1};
+  Tensor stored = Transposed(shape, constants.b, rows);
+  return NewWeight{InputOf(node, 1), std::move(stored), *std::move(parameters), 1};
 }
 
 }  // namespace
@@ -208,6 +193,12 @@ void AddHalfRange(std::int64_t bits, Tensor& stored) {
     const std::size_t top = (i + 1) * static_cast<std::size_t>(bits) - 1;
     stored.bytes[top / 8] ^= static_cast<std::byte>(1U << (top % 8));
   }
+}
+
+void KeepScales(const Tensor& scales, std::vector<Attribute>& attributes) {
+  if (scales.elem_type != ElementType::kFloat)
+    attributes.push_back(Attribute::Int(kScalesType, static_cast<std::int64_t>(scales.elem_type)));
+  if (scales.dims.size() != 1) attributes.push_back(Attribute::Ints(kScalesDims, scales.dims));
 }
 
 std::optional<std::vector<std::int64_t>> RowOrder(const NBitsShape& shape, const Tensor& g_idx) {

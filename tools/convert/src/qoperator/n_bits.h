@@ -43,6 +43,11 @@ inline constexpr const char* kScalesType = "scales_type";  // if not FLOAT
 inline constexpr const char* kScalesDims = "scales_dims";  // of scales
 inline constexpr const char* kTail = "tail";               // codes past K, a byte each, if not 0
 inline constexpr const char* kGIdx = "g_idx";              // the tensor, if present
+inline constexpr const char* kCodesDims = "codes_dims";    // of B, where it is no list
+
+/// Keeps type and sizes of scales among the attributes of an origin.
+void KeepScales(const format::Tensor& scales, std::vector<format::Attribute>& attributes);
+
 /// Attribute in the origin of a written node: W is signed in the extended form.
 inline constexpr const char* kSigned = "signed";
 

@@ -12,9 +12,7 @@ using format::ElementType;
 using format::Tensor;
 
 const format::Attribute* Find(const format::Origin* origin, std::string_view name) {
-  if (origin == nullptr) return nullptr;
-  const auto found = std::ranges::find(origin->attributes, name, &format::Attribute::name);
-  return found == origin->attributes.end() ? nullptr : &*found;
+  return origin == nullptr ? nullptr : KeptAttribute(*origin, name);
 }
 
 Tensor Bytes(std::int64_t count, format::Dims dims) {
@@ -29,29 +27,21 @@ std::optional<Tensor> FindTensor(const format::Origin* origin, std::string_view 
   return tensor.has_value() ? std::optional(*std::move(tensor)) : std::nullopt;
 }
 
-// The origin's zero points, if they still match the offsets and bases: each offset is theirs, or
-// its complement for a negative scale.
-std::optional<NBitsZeroPoints> KeptZeroPoints(const NBitsShape& shape,
-                                              const format::Quantization& q,
-                                              const std::optional<Tensor>& zero_points) {
-  auto said = ReadZeroPoints(shape, zero_points);
-  if (!said.has_value()) return std::nullopt;
+// The origin's zero points, if they still give the offsets and bases.
+bool StillHold(const NBitsShape& shape, const format::Quantization& q,
+               const std::optional<Tensor>& zero_points) {
+  const auto said = ReadZeroPoints(shape, zero_points);
+  if (!said.has_value()) return false;
   for (std::int64_t n = 0; n < shape.n; ++n) {
     for (std::int64_t b = 0; b < shape.blocks(); ++b) {
       const auto at = static_cast<std::size_t>(n * shape.blocks() + b);
       const std::int64_t parameter = b * shape.n + n;
-      const auto offset = format::OffsetAt(q, parameter);
-      const auto zero = said->offsets[at];
-      const bool negative = offset != zero;
-      if (negative && offset != shape.max_code() - zero) return std::nullopt;
-      const float scale = format::ScaleAt(q, parameter);
-      const float base = format::BaseAt(q, parameter);
-      const float rest = said->rest[at];
-      // Where a zero point is in the middle of the codes, only the base tells the sign.
-      if (base != NBitsBase(scale, rest) && base != NBitsBase(-scale, rest)) return std::nullopt;
+      if (format::OffsetAt(q, parameter) != said->offsets[at] ||
+          format::BaseAt(q, parameter) != NBitsBase(format::ScaleAt(q, parameter), said->rest[at]))
+        return false;
     }
   }
-  return *std::move(said);
+  return true;
 }
 
 // FLOAT zero points z with scale * (offset - z) = base.
@@ -63,7 +53,7 @@ Result<Tensor> ZeroPointsOfBases(const NBitsShape& shape, const format::Quantiza
       const std::int64_t parameter = b * shape.n + n;
       const float scale = format::ScaleAt(q, parameter), base = format::BaseAt(q, parameter);
       const auto offset = static_cast<float>(format::OffsetAt(q, parameter));
-      const float value = offset - base / scale;
+      const float value = base == 0 ? offset : offset - base / scale;
       if (NBitsBase(scale, offset - value) != base) {
         return Error{ErrorCode::kUnsupported, "base_levels",
                      "no binary32 zero point gives the base " + format::HexFloat(base) +
@@ -88,44 +78,17 @@ Tensor PackedOffsets(const NBitsShape& shape, const format::Quantization& q) {
   return packed;
 }
 
-// Which blocks, of columns, had a negative scale; and the zero points to write.
-struct Signs {
-  std::vector<bool> negative;
-  std::optional<Tensor> zero_points;
-};
-
-// Whether a parameter was of a negative scale, of which the zero point is `zero`.
-bool WasNegative(const format::Quantization& q, std::int64_t parameter, std::int32_t zero,
-                 float rest) {
-  if (format::OffsetAt(q, parameter) != zero) return true;
-  const float base = format::BaseAt(q, parameter);
-  return base != 0 && base != NBitsBase(format::ScaleAt(q, parameter), rest);
+Result<std::optional<Tensor>> ZeroPointsOf(const NBitsShape& shape, const format::Quantization& q,
+                                           const format::Origin* origin) {
+  auto kept = FindTensor(origin, kZeroPoints);
+  if (StillHold(shape, q, kept)) return kept;
+  if (!format::HasBase(q)) return std::optional(PackedOffsets(shape, q));
+  QTX_ASSIGN_OR_RETURN(Tensor zero_points, ZeroPointsOfBases(shape, q));
+  return std::optional(std::move(zero_points));
 }
 
-Result<Signs> SignsOf(const NBitsShape& shape, const format::Quantization& q,
-                      const format::Origin* origin) {
-  Signs signs;
-  signs.negative.resize(static_cast<std::size_t>(shape.n * shape.blocks()));
-  signs.zero_points = FindTensor(origin, kZeroPoints);
-  const auto said = KeptZeroPoints(shape, q, signs.zero_points);
-  if (!said) {
-    signs.zero_points = PackedOffsets(shape, q);
-    if (format::HasBase(q)) {
-      QTX_ASSIGN_OR_RETURN(signs.zero_points, ZeroPointsOfBases(shape, q));
-    }
-    return signs;
-  }
-  for (std::int64_t n = 0; n < shape.n; ++n) {
-    for (std::int64_t b = 0; b < shape.blocks(); ++b) {
-      const auto at = static_cast<std::size_t>(n * shape.blocks() + b);
-      signs.negative[at] = WasNegative(q, b * shape.n + n, said->offsets[at], said->rest[at]);
-    }
-  }
-  return signs;
-}
-
-Tensor PackedCodes(const NBitsShape& shape, const Tensor& w, const std::vector<bool>& negative,
-                   const std::vector<std::int64_t>& rows, const format::Origin* origin) {
+Tensor PackedCodes(const NBitsShape& shape, const Tensor& w, const std::vector<std::int64_t>& rows,
+                   const format::Origin* origin) {
   Tensor b = Bytes(shape.n * shape.blocks() * shape.block_bytes(),
                    {shape.n, shape.blocks(), shape.block_bytes()});
   const auto mask = static_cast<unsigned>(shape.max_code());
@@ -138,9 +101,8 @@ Tensor PackedCodes(const NBitsShape& shape, const Tensor& w, const std::vector<b
       const std::int64_t bit = (k * shape.n + n) * shape.bits;
       const unsigned code =
           std::to_integer<unsigned>(w.bytes[static_cast<std::size_t>(bit / 8)]) >> (bit % 8) & mask;
-      const bool turned = negative[static_cast<std::size_t>(n * shape.blocks() + k / shape.block)];
       const std::int64_t row = rows.empty() ? k : rows[static_cast<std::size_t>(k)];
-      put(n, row, turned ? mask - code : code);
+      put(n, row, code);
     }
   }
   const format::Attribute* tail = Find(origin, kTail);
@@ -153,8 +115,14 @@ Tensor PackedCodes(const NBitsShape& shape, const Tensor& w, const std::vector<b
   return b;
 }
 
-// Scales in the type they had, which must hold them.
-Result<Tensor> ScalesIn(std::span<const float> scales, const format::Origin* origin) {
+}  // namespace
+
+const format::Attribute* KeptAttribute(const format::Origin& origin, std::string_view name) {
+  const auto found = std::ranges::find(origin.attributes, name, &format::Attribute::name);
+  return found == origin.attributes.end() ? nullptr : &*found;
+}
+
+Result<Tensor> FormerScales(std::span<const float> scales, const format::Origin* origin) {
   Tensor tensor{ElementType::kFloat, {static_cast<std::int64_t>(scales.size())}, std::nullopt, {}};
   if (const format::Attribute* dims = Find(origin, kScalesDims)) {
     const auto count = format::ElementCount(dims->ints);
@@ -182,8 +150,6 @@ Result<Tensor> ScalesIn(std::span<const float> scales, const format::Origin* ori
   return tensor;
 }
 
-}  // namespace
-
 std::optional<std::vector<std::int64_t>> FormerRowOrder(const format::Origin& origin,
                                                         std::int64_t k) {
   const auto g_idx = FindTensor(&origin, kGIdx);
@@ -205,22 +171,20 @@ Result<NBitsInputs> PackNBits(Tensor w, const format::Origin* origin, bool order
   NBitsInputs packed;
   packed.shape = {w.dims[0], w.dims[1], format::BitWidth(w.elem_type), q.block_shape[0]};
   const NBitsShape& shape = packed.shape;
-  QTX_ASSIGN_OR_RETURN(const Signs signs, SignsOf(shape, q, origin));
+  QTX_ASSIGN_OR_RETURN(packed.zero_points, ZeroPointsOf(shape, q, origin));
   std::vector<float> scales;
   for (std::int64_t n = 0; n < shape.n; ++n) {
     for (std::int64_t b = 0; b < shape.blocks(); ++b) {
-      const float scale = format::ScaleAt(q, b * shape.n + n);
-      scales.push_back(signs.negative[scales.size()] ? -scale : scale);
+      scales.push_back(format::ScaleAt(q, b * shape.n + n));
     }
   }
-  QTX_ASSIGN_OR_RETURN(packed.scales, ScalesIn(scales, origin));
+  QTX_ASSIGN_OR_RETURN(packed.scales, FormerScales(scales, origin));
   std::vector<std::int64_t> rows;
   if (const auto former = origin == nullptr ? std::nullopt : FormerRowOrder(*origin, shape.k)) {
     if (ordered) rows = *former;
     if (ordered || former->empty()) packed.g_idx = FindTensor(origin, kGIdx);
   }
-  packed.b = PackedCodes(shape, w, signs.negative, rows, origin);
-  packed.zero_points = signs.zero_points;
+  packed.b = PackedCodes(shape, w, rows, origin);
   return packed;
 }
 

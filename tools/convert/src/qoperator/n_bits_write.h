@@ -1,9 +1,19 @@
 // Packs the weights of a product as B of MatMulNBits.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "qoperator/n_bits.h"
 
 namespace qtx::convert {
+
+/// An attribute that an origin keeps; nullptr for none.
+const format::Attribute* KeptAttribute(const format::Origin& origin, std::string_view name);
+
+/// Scales in the type and sizes that the origin keeps, one axis of FLOAT without.
+/// Errors: kUnsupported where the type does not hold them.
+Result<format::Tensor> FormerScales(std::span<const float> scales, const format::Origin* origin);
 
 struct NBitsInputs {
   NBitsShape shape;

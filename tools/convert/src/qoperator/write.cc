@@ -73,8 +73,10 @@ class Writer {
 
 Result<void> Writer::CheckType(const std::string& name, const TensorType& type) {
   const format::Quantization& q = *type.quantization;
-  auto stock = ToStock(type);
-  if (!stock.has_value()) return At(PlaceOfValue(name), stock.error());
+  if (!format::HasCodeBook(q)) {
+    auto stock = ToStock(type);
+    if (!stock.has_value()) return At(PlaceOfValue(name), stock.error());
+  }
   if (format::HasBase(q) && !IsNBitsWeight(type))
     return Unsupported(PlaceOfValue(name), "base_levels: the target has no base");
   if (format::IsIntegerStorage(type.elem_type) &&
@@ -144,6 +146,10 @@ Result<void> Writer::WriteQuantizer(Node node, const char* op_type, const std::s
   const TensorType& type = types_.at(value);
   if (format::HasBase(*type.quantization))
     return Unsupported(PlaceOfValue(value), "base_levels: DequantizeLinear has no base");
+  if (format::HasCodeBook(*type.quantization))
+    return Unsupported(
+        PlaceOfValue(value),
+        "code_book: DequantizeLinear has no table of values; kind qdq looks them up");
   QTX_ASSIGN_OR_RETURN(const StockParameters stock, ToStock(type));
   const bool quantizes = std::string_view(op_type) == "QuantizeLinear";
   if (quantizes && type.elem_type == ElementType::kInt32Q)
@@ -297,7 +303,7 @@ void Writer::Declare(std::vector<format::ValueInfo>& list) {
 void Writer::Annotate() {
   for (const auto& [value, type] : types_) {
     const auto& q = *type.quantization;
-    if (q.scale.size() != 1 || type.elem_type == ElementType::kInt32Q ||
+    if (q.scale.size() != 1 || format::HasCodeBook(q) || type.elem_type == ElementType::kInt32Q ||
         annotated_.contains(value) || forms_->IsPacked(value))
       continue;
     AddAnnotation(value, forms_->ParametersOf(value), model_.graph);
