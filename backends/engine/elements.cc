@@ -66,9 +66,6 @@ std::uint64_t BitsOf(Float value) {
   return std::bit_cast<Bits>(value == 0 ? Float{0} : value);  // no -0: exact.S5
 }
 
-bool IsHalf(ElementType type) {
-  return type == ElementType::kFloat16 || type == ElementType::kBfloat16;
-}
 bool IsPlainFloat(ElementType type) {
   return type == ElementType::kFloat || type == ElementType::kDouble || IsHalf(type);
 }

@@ -8,6 +8,7 @@
 #include "engine/operator_table.h"
 #include "engine/ops/conversion.h"
 #include "engine/plan.h"
+#include "qtx/backend/half_reals.h"
 #include "qtx/backend/options.h"
 #include "qtx/format/check.h"
 #include "qtx/format/levels.h"
@@ -192,6 +193,7 @@ class EngineBackend : public Backend {
 Result<std::unique_ptr<PreparedModel>> PrepareModel(const format::Model& model,
                                                     const Kernels& kernels,
                                                     const Preparation& how) {
+  if (how.arithmetic != Arithmetic::kExact) QTX_RETURN_IF_ERROR(DeclineHalfReals(model.graph));
   QTX_ASSIGN_OR_RETURN(const format::CheckedModel checked, format::CheckFirst(model));
   auto prepared = std::make_unique<Prepared>(model, kernels, how.threads);
   QTX_RETURN_IF_ERROR(prepared->Plan(checked, how));

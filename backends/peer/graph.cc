@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "qtx/backend/half_reals.h"
 #include "qtx/format/check.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
@@ -167,6 +168,7 @@ Error Reader::Unsupported(std::string message) const {
 
 Result<std::unique_ptr<Graph>> Graph::Read(const format::Model& model) {
   QTX_RETURN_IF_ERROR(format::CheckFirst(model));
+  QTX_RETURN_IF_ERROR(DeclineHalfReals(model.graph));
   std::unique_ptr<Graph> graph(new Graph(model));
   QTX_RETURN_IF_ERROR(graph->ReadInputs());
   graph->JoinActivations();

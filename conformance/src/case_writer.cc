@@ -182,6 +182,9 @@ void AddQuantization(const format::Quantization& q, FlowMap& map) {
   if (q.storage_type != ElementType::kUndefined) {
     map.Add("storage_type", Lower(format::Name(q.storage_type)));
   }
+  if (q.real_type != ElementType::kUndefined) {
+    map.Add("real_type", Lower(format::Name(q.real_type)));
+  }
   if (!q.scale_levels.empty()) map.Add("scale_levels", LevelsText(q.scale_levels));
   if (!q.base_levels.empty()) map.Add("base_levels", LevelsText(q.base_levels));
   map.AddList("must_understand", q.must_understand);

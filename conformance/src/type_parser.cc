@@ -197,6 +197,7 @@ Result<bool> ReadQuantization(const Yaml& node, const Place& place, Quantization
   QTX_RETURN_IF_ERROR(
       Optional(node, place, "requantization", ReadRequantization, q.requantization, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "storage_type", ReadElementType, q.storage_type, &any));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "real_type", ReadElementType, q.real_type, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "scale_levels", kLevels, q.scale_levels, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "base_levels", kLevels, q.base_levels, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "must_understand", kInt32s, q.must_understand, &any));
@@ -218,9 +219,9 @@ Result<format::TensorType> ParseType(const Yaml& node, const Place& place) {
                                               "storage_type", "scale_levels",
                                               "base_levels",  "must_understand",
                                               "code_book",    "code_book_tensor",
-                                              "statistics",   "data",
-                                              "generate",     "file",
-                                              "initializer"}));
+                                              "real_type",    "statistics",
+                                              "data",         "generate",
+                                              "file",         "initializer"}));
   format::TensorType type;
   QTX_RETURN_IF_ERROR(Optional(node, place, "type", ReadElementType, type.elem_type));
   if (const Yaml* shape = node.Find("shape")) {

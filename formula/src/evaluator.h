@@ -128,6 +128,7 @@ class Evaluator {
   Result<Value> Combine(const Code& code, Code::Op op, const Value& a, const Value& b);
   Result<Value> CombineNumbers(const Code& code, Code::Op op, const Value& a, const Value& b);
   Result<Value> Rounded(const Code& code, Value value);
+  Result<Value> InRealType(const Code& code, format::ElementType type, Value value);
   Result<Value> Negated(const Code& code);
   Result<long> Integer(const Code& code, const Value& value);
   Result<void> Bounded(const Code& code, const Number& value);

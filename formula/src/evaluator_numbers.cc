@@ -362,4 +362,15 @@ Result<Value> Evaluator::ApplyToList(const Code& code) {
   return Value(element);
 }
 
+// quantization.S13.
+Result<Value> Evaluator::InRealType(const Code& code, format::ElementType type, Value value) {
+  if (!format::IsHalf(type)) return value;
+  const Function function =
+      type == format::ElementType::kFloat16 ? Function::kFloat16 : Function::kBfloat16;
+  QTX_ASSIGN_OR_RETURN(const Number number, NumberIn(code, value));
+  auto rounded = formula::Apply(function, std::span(&number, 1), precision_);
+  if (!rounded.has_value()) return Refuse(code, rounded.error().message);
+  return Value(*std::move(rounded));
+}
+
 }  // namespace qtx::formula

@@ -109,14 +109,16 @@ Result<Value> Evaluator::Read(const Code& code, int operand, std::int64_t elemen
   arguments_.push_back(tensor.Scale(parameter));
   arguments_.emplace_back(tensor.Offset(parameter));
   QTX_ASSIGN_OR_RETURN(Value value, CallRoutine(code, *program_.operand, first));
+  QTX_ASSIGN_OR_RETURN(value, InRealType(code, tensor.real_type(), std::move(value)));
   value.of_element = true;
   // quantization.S8.
   if (const mpq_class base = tensor.Base(parameter); base != 0) {
     QTX_ASSIGN_OR_RETURN(value, CombineNumbers(code, Code::Op::kAdd, value, Value(base)));
     if (program_.operation) {
       QTX_ASSIGN_OR_RETURN(value, CallReading(code, *program_.operation, std::move(value)));
-      value.of_element = true;
     }
+    QTX_ASSIGN_OR_RETURN(value, InRealType(code, tensor.real_type(), std::move(value)));
+    value.of_element = true;
   }
   if (!precision_.undecided) slot = value;
   return value;
@@ -239,6 +241,8 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
       return Value(table != nullptr ? table->name : std::string(format::Name(type)));
     case Function::kTypeCode:
       return Value(static_cast<std::int64_t>(type));
+    case Function::kRealTypeOf:
+      return Value(std::string(format::Name(operand.real_type())));
     case Function::kBits:
       return Value(std::int64_t{format::BitWidth(type)});
     case Function::kParameters:

@@ -63,6 +63,7 @@ constexpr std::array kFunctions = {
     FunctionRow{"coordinates", Function::kCoordinates, 2, 2},
     FunctionRow{"type", Function::kType, 1, 1},
     FunctionRow{"type_code", Function::kTypeCode, 1, 1},
+    FunctionRow{"real_type", Function::kRealTypeOf, 1, 1},
     FunctionRow{"bits", Function::kBits, 1, 1},
     FunctionRow{"parameters", Function::kParameters, 1, 1},
     FunctionRow{"is_quantized", Function::kIsQuantized, 1, 1},

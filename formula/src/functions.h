@@ -61,6 +61,7 @@ enum class Function {
   kCoordinates,
   kType,
   kTypeCode,
+  kRealTypeOf,
   kBits,
   kParameters,
   kIsQuantized,

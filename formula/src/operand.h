@@ -36,6 +36,10 @@ class Operand {
   const std::optional<format::Dims>& declared() const { return declared_; }
   void set_declared(std::optional<format::Dims> dims) { declared_ = std::move(dims); }
   format::ElementType type() const { return type_; }
+  /// quantization.S12; of a type that is not quantized its own.
+  format::ElementType real_type() const {
+    return quantization_ ? format::RealTypeOf(*quantization_) : type_;
+  }
   const ElementTable* table() const { return table_; }
   const std::optional<format::Quantization>& quantization() const { return quantization_; }
   std::int64_t size() const { return size_; }

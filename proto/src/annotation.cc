@@ -33,7 +33,7 @@ Model Bare(const Graph& graph, bool (*is)(const TensorType&)) {
 }
 
 bool HasOnlyStatistics(const TensorType& type) {
-  return type.elem_type == ElementType::kFloat && type.statistics && !IsAnnotated(type);
+  return IsRealType(type.elem_type) && type.statistics && !IsAnnotated(type);
 }
 
 Result<Digest> DigestOf(std::size_t count, const Model& bare) {
@@ -46,15 +46,14 @@ Result<Digest> StatisticsDigestOf(const Graph& graph) {
   return DigestOf(bare.graph.values.size(), bare);
 }
 
-// ", none on 'a', 'b', ...": FLOAT values without statistics.
+// ", none on 'a', 'b', ...": values of reals without statistics.
 std::string Unmeasured(const Graph& graph) {
   constexpr int kNamed = 3;
   std::string text;
   int count = 0;
   for (const auto* list : {&graph.inputs, &graph.values, &graph.outputs}) {
     for (const ValueInfo& value : *list) {
-      if (!value.type || value.type->elem_type != ElementType::kFloat || value.type->statistics)
-        continue;
+      if (!value.type || !IsRealType(value.type->elem_type) || value.type->statistics) continue;
       if (count++ < kNamed) text += (count == 1 ? ", none on '" : ", '") + value.name + "'";
     }
   }
@@ -81,18 +80,31 @@ Result<void> Compare(const Metadata& metadata, std::string_view key, const Diges
 
 }  // namespace
 
+ElementType RealTypeOf(const TensorType& type) {
+  return IsQuantized(type.elem_type) && type.quantization ? RealTypeOf(*type.quantization)
+                                                          : type.elem_type;
+}
+
+bool UsesHalves(const TensorType& type) {
+  if (IsHalf(type.elem_type)) return type.quantization || type.statistics;
+  return type.quantization && type.quantization->real_type != ElementType::kUndefined;
+}
+
 TensorType Annotated(TensorType type) {
-  type.quantization->storage_type = StorageOf(type.elem_type);
-  type.elem_type = ElementType::kFloat;
+  Quantization& q = *type.quantization;
+  q.storage_type = StorageOf(type.elem_type);
+  type.elem_type = RealTypeOf(q);
+  if (IsHalf(type.elem_type)) q.real_type = ElementType::kUndefined;  // elem_type says it
   return type;
 }
 
 bool IsAnnotated(const TensorType& type) {
-  return type.elem_type == ElementType::kFloat && type.quantization.has_value() &&
+  return IsRealType(type.elem_type) && type.quantization.has_value() &&
          QuantizedOf(type.quantization->storage_type).has_value();
 }
 
 TensorType Unannotated(TensorType type) {
+  if (IsHalf(type.elem_type)) type.quantization->real_type = type.elem_type;
   type.elem_type = *QuantizedOf(type.quantization->storage_type);
   type.quantization->storage_type = ElementType::kUndefined;
   return type;

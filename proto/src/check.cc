@@ -212,7 +212,8 @@ class Checker {
     if (version >= 1 && version < version_) {
       const char* because = version_ == kLevelsVersion
                                 ? ", because of scale_levels or base_levels"
-                                : ", because of a code book or a scale of 0 or below";
+                                : ", because of a code book, a scale of 0 or below, real_type or "
+                                  "what is said of a FLOAT16 or BFLOAT16";
       findings_.Add("versioning.C3", "opset_import",
                     FoundExpected("qtx " + std::to_string(version),
                                   "qtx " + std::to_string(version_) + because));
@@ -252,6 +253,11 @@ bool ValueHasCodeBook(const ValueInfo& value) {
   return value.type && value.type->quantization && HasCodeBook(*value.type->quantization);
 }
 
+bool ValueHasRealType(const ValueInfo& value) {
+  return value.type && value.type->quantization &&
+         value.type->quantization->real_type != ElementType::kUndefined;
+}
+
 void MakeLevelsUnknown(Quantization& q) {
   Quantization levels;
   levels.scale_levels = std::exchange(q.scale_levels, {});
@@ -264,6 +270,12 @@ void MakeCodeBookUnknown(Quantization& q) {
   book.code_book = std::exchange(q.code_book, {});
   book.code_book_tensor = std::exchange(q.code_book_tensor, {});
   q.unknown_fields += SerializeQuantization(book);
+}
+
+void MakeRealTypeUnknown(Quantization& q) {
+  Quantization real;
+  real.real_type = std::exchange(q.real_type, ElementType::kUndefined);
+  q.unknown_fields += SerializeQuantization(real);
 }
 
 template <typename Visit>
@@ -292,7 +304,8 @@ bool AnyValue(const Graph& graph, ValueTest is) {
 
 bool Understands(const Model& model, Features features) {
   return (features.Has(Feature::kHierarchicalScales) || !HasLevels(model)) &&
-         (features.Has(Feature::kCodeBooks) || !AnyValue(model.graph, ValueHasCodeBook));
+         (features.Has(Feature::kCodeBooks) || !AnyValue(model.graph, ValueHasCodeBook)) &&
+         (features.Has(Feature::kHalfPrecisionReals) || !AnyValue(model.graph, ValueHasRealType));
 }
 
 }  // namespace
@@ -303,9 +316,11 @@ Model AsUnderstood(Model model, Features features) {
   if (Understands(model, features)) return model;
   const bool levels = features.Has(Feature::kHierarchicalScales);
   const bool code_books = features.Has(Feature::kCodeBooks);
+  const bool real_types = features.Has(Feature::kHalfPrecisionReals);
   ForEachValue(model.graph, [&](ValueInfo& value) {
     if (!levels && ValueHasLevels(value)) MakeLevelsUnknown(*value.type->quantization);
     if (!code_books && ValueHasCodeBook(value)) MakeCodeBookUnknown(*value.type->quantization);
+    if (!real_types && ValueHasRealType(value)) MakeRealTypeUnknown(*value.type->quantization);
   });
   return model;
 }
@@ -333,21 +348,21 @@ Result<CheckedModel> CheckFirst(const Model& model, Features features) {
 }
 
 std::vector<std::string> CheckedRules() {
-  return {"element_types.C1",  "element_types.C2",  "element_types.C3",  "element_types.C4",
-          "element_types.C5",  "graph.C1",          "graph.C2",          "graph.C3",
-          "graph.C4",          "graph.C5",          "graph.C6",          "graph.C7",
-          "graph.C8",          "graph.C9",          "graph.C10",         "graph.C11",
-          "graph.C12",         "lowering.C1",       "origin.C1",         "origin.C2",
-          "quantization.C1",   "quantization.C2",   "quantization.C3",   "quantization.C4",
-          "quantization.C5",   "quantization.C6",   "quantization.C7",   "quantization.C8",
-          "quantization.C9",   "quantization.C10",  "quantization.C11",  "quantization.C12",
-          "quantization.C13",  "quantization.C14",  "quantization.C15",  "quantization.C16",
-          "quantization.C17",  "quantization.C18",  "quantization.C19",  "quantization.C21",
-          "requantization.C1", "requantization.C2", "requantization.C3", "shape.C1",
-          "shape.C2",          "shape.C3",          "shape.C4",          "statistics.C1",
-          "statistics.C2",     "statistics.C3",     "statistics.C4",     "statistics.C5",
-          "statistics.C6",     "statistics.C7",     "versioning.C1",     "versioning.C2",
-          "versioning.C3",     "versioning.C4",     "versioning.C5"};
+  return {"element_types.C1", "element_types.C2",  "element_types.C3",  "element_types.C4",
+          "element_types.C5", "graph.C1",          "graph.C2",          "graph.C3",
+          "graph.C4",         "graph.C5",          "graph.C6",          "graph.C7",
+          "graph.C8",         "graph.C9",          "graph.C10",         "graph.C11",
+          "graph.C12",        "lowering.C1",       "origin.C1",         "origin.C2",
+          "quantization.C1",  "quantization.C2",   "quantization.C3",   "quantization.C4",
+          "quantization.C5",  "quantization.C6",   "quantization.C7",   "quantization.C8",
+          "quantization.C9",  "quantization.C10",  "quantization.C11",  "quantization.C12",
+          "quantization.C13", "quantization.C14",  "quantization.C15",  "quantization.C16",
+          "quantization.C17", "quantization.C18",  "quantization.C19",  "quantization.C21",
+          "quantization.C24", "requantization.C1", "requantization.C2", "requantization.C3",
+          "shape.C1",         "shape.C2",          "shape.C3",          "shape.C4",
+          "statistics.C1",    "statistics.C2",     "statistics.C3",     "statistics.C4",
+          "statistics.C5",    "statistics.C6",     "statistics.C7",     "versioning.C1",
+          "versioning.C2",    "versioning.C3",     "versioning.C4",     "versioning.C5"};
 }
 
 }  // namespace qtx::format

@@ -7,6 +7,7 @@
 
 #include "check_rules.h"
 #include "levels.h"
+#include "qtx/format/annotation.h"
 #include "qtx/format/limits.h"
 #include "wire.h"
 
@@ -28,7 +29,19 @@ bool Understands(std::int32_t field, Features features) {
     return features.Has(Feature::kHierarchicalScales);
   }
   if (field == kCodeBook || field == kCodeBookTensor) return features.Has(Feature::kCodeBooks);
+  constexpr std::int32_t kRealType = 17;
+  if (field == kRealType) return features.Has(Feature::kHalfPrecisionReals);
   return wire::HasQuantizationField(field);
+}
+
+// What may be annotated and measured.
+bool IsReal(ElementType type, Features features) {
+  return type == ElementType::kFloat ||
+         (IsHalf(type) && features.Has(Feature::kHalfPrecisionReals));
+}
+
+std::string RealTypes(Features features) {
+  return features.Has(Feature::kHalfPrecisionReals) ? "FLOAT, FLOAT16 or BFLOAT16" : "FLOAT";
 }
 
 bool AllOffsets(const Quantization& q, std::int32_t value) {
@@ -67,22 +80,36 @@ struct TypeChecker {
       return false;
     }
     if (!type.quantization) return false;
-    if (!quantized && type.elem_type != ElementType::kFloat) {
+    if (!quantized && !IsReal(type.elem_type, features)) {
       Report("element_types.C3", "quantization",
              FoundExpected("one on elem_type " + std::string(Name(type.elem_type)),
-                           "a quantized type or FLOAT"));
+                           "a quantized type or " + RealTypes(features)));
       return false;
     }
     storage = quantized ? StorageOf(type.elem_type) : type.quantization->storage_type;
     const bool annotated = type.quantization->storage_type != ElementType::kUndefined;
     if (quantized ? annotated : !QuantizedOf(storage)) {
       Report("quantization.C12", "quantization.storage_type",
-             FoundExpected(std::to_string(static_cast<int>(type.quantization->storage_type)),
-                           quantized ? "none beside a quantized elem_type"
-                                     : "a storage type on elem_type FLOAT"));
+             FoundExpected(
+                 std::to_string(static_cast<int>(type.quantization->storage_type)),
+                 quantized ? "none beside a quantized elem_type"
+                           : "a storage type on elem_type " + std::string(Name(type.elem_type))));
       return quantized;
     }
     return true;
+  }
+
+  // quantization.C24.
+  void CheckRealType() {
+    const ElementType real = type.quantization->real_type;
+    const bool quantized = IsQuantized(type.elem_type);
+    if (real == ElementType::kUndefined) return;
+    if (quantized ? IsRealType(real) : real == type.elem_type) return;
+    Report("quantization.C24", "quantization.real_type",
+           FoundExpected(std::to_string(static_cast<int>(real)),
+                         quantized
+                             ? "the code of FLOAT, FLOAT16 or BFLOAT16"
+                             : "none, or that of elem_type " + std::string(Name(type.elem_type))));
   }
 
   // quantization.C20; false when what is known may mean something else than it says.
@@ -446,11 +473,16 @@ std::int64_t CheckType(const ModelView& view, const TensorType& type, const std:
   const bool positive =
       !features.Has(Feature::kSignedScales) || (IsQuantized(type.elem_type) && !initializer);
   TypeChecker checker{view, type, place, features, findings, positive};
-  if (checker.CheckRole() && checker.CheckUnderstood()) checker.CheckQuantization();
+  if (checker.CheckRole() && checker.CheckUnderstood()) {
+    checker.CheckRealType();
+    checker.CheckQuantization();
+  }
+  if (UsesHalves(type)) checker.version = kHalvesVersion;
   if (!type.statistics) return checker.version;
   StatisticsChecker statistics{type, *type.statistics, place, findings};
-  if (!IsQuantized(type.elem_type) && type.elem_type != ElementType::kFloat) {
-    statistics.Report("statistics.C5", "", "expected on quantized types and FLOAT only");
+  if (!IsQuantized(type.elem_type) && !IsReal(type.elem_type, features)) {
+    statistics.Report("statistics.C5", "",
+                      "expected on quantized types and " + RealTypes(features) + " only");
   }
   if (const auto count = statistics.Count()) {
     statistics.CheckSizes(*count);

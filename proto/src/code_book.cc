@@ -5,6 +5,7 @@
 
 #include "check_rules.h"
 #include "levels.h"
+#include "qtx/format/annotation.h"
 #include "qtx/format/scopes.h"
 #include "qtx/format/tensor_type.h"
 
@@ -65,6 +66,7 @@ void SetCodeBook(std::vector<float> values, Quantization& q) {
 }
 
 std::int64_t FormatVersion(const ModelView& view, const TensorType& type) {
+  if (UsesHalves(type)) return kHalvesVersion;
   if (!type.quantization) return kVersion;
   const Quantization& q = *type.quantization;
   if (HasCodeBook(q)) return kCodeBooksVersion;

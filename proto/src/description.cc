@@ -47,6 +47,7 @@ std::string QuantizationText(ElementType type, const Quantization& q) {
   if (!q.base_levels.empty()) text += ", with a base";
   if (!q.code_book.empty()) text += ", by a code book";
   if (!q.code_book_tensor.empty()) text += ", by the code book in '" + q.code_book_tensor + "'";
+  if (IsHalf(q.real_type)) text += ", reals of " + std::string(Name(q.real_type));
   if (!q.axis.empty()) text += ", along " + AxisText(q.axis);
   for (std::size_t i = 0; i < q.block_shape.size(); ++i) {
     text += (i == 0 ? ", in blocks of " : " x ") + Decimal(q.block_shape[i]);
@@ -77,7 +78,8 @@ std::string Description(const TensorType& type) {
   if (type.quantization && IsQuantized(type.elem_type)) {
     text = QuantizationText(type.elem_type, *type.quantization);
   } else if (IsAnnotated(type)) {
-    text = QuantizationText(*QuantizedOf(type.quantization->storage_type), *type.quantization);
+    const TensorType quantized = Unannotated(type);
+    text = QuantizationText(quantized.elem_type, *quantized.quantization);
   }
   const std::string statistics = type.statistics ? StatisticsText(*type.statistics) : "";
   return text + (text.empty() || statistics.empty() ? "" : "; ") + statistics;

@@ -13,6 +13,7 @@ constexpr std::array kFeatures = {
     FeatureRow{Feature::kOffsetBeforeRounding, "offset-before-rounding", 3, false, 1},
     FeatureRow{Feature::kSignedScales, "signed-scales", 7, true, 3},
     FeatureRow{Feature::kCodeBooks, "code-books", 8, true, 3},
+    FeatureRow{Feature::kHalfPrecisionReals, "half-precision-reals", 10, true, 3},
 };
 
 }  // namespace

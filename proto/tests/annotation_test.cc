@@ -26,6 +26,21 @@ TEST(Annotation, TurnsAQuantizedTypeIntoFloatAndBack) {
   EXPECT_EQ(Unannotated(annotated), type);
 }
 
+// lowering.S3: elem_type says what real_type said.
+TEST(Annotation, TurnsAQuantizedTypeIntoItsTypeOfRealsAndBack) {
+  TensorType type = *MatMulModel().graph.values[0].type;
+  for (const ElementType real : {ElementType::kFloat16, ElementType::kBfloat16}) {
+    type.quantization->real_type = real;
+    const TensorType annotated = Annotated(type);
+    EXPECT_TRUE(IsAnnotated(annotated));
+    EXPECT_EQ(annotated.elem_type, real);
+    EXPECT_EQ(annotated.quantization->real_type, ElementType::kUndefined);
+    EXPECT_EQ(Unannotated(annotated), type);
+  }
+  type.quantization->real_type = ElementType::kFloat;
+  EXPECT_EQ(Unannotated(Annotated(type)), type);
+}
+
 // lowering.S4: FNV-1a of no bytes but the empty graph of the message ("3a 00": field 7, no content)
 // worked by hand: basis cbf29ce484222325, then (h ^ 3a) * p, (h ^ 00) * p modulo 2^64.
 TEST(AnnotationDigest, IsFnv1aOfTheSerialisedValues) {

@@ -271,6 +271,16 @@ const Broken kBroken[] = {
     {"quantization.C12", "quantization.storage_type",
      [](Parts p) { p.x.quantization->storage_type = kInt8; }},
     {"quantization.C12", "quantization.storage_type", [](Parts p) { p.x.elem_type = kFloat; }},
+    {"quantization.C24", "quantization.real_type",
+     [](Parts p) {
+       p.x.quantization->real_type = kDouble;
+       p.model.opset_imports[1].version = 3;
+     }},
+    {"versioning.C3", "opset_import",
+     [](Parts p) {
+       p.x.quantization->real_type = kBfloat16;
+       p.model.opset_imports[1].version = 2;
+     }},
     {"quantization.C1", "quantization.scale",
      [](Parts p) { (p.w = Levelled(p.model)).quantization->scale = {1, 1, 1, 1, 1, 1}; }},
     {"quantization.C10", "quantization.base_levels",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "arithmetic/small_float.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::reference {
@@ -19,7 +20,8 @@ Operand::Operand(const format::Tensor& tensor)
     : tensor_(&tensor),
       map_(ParametersOf(tensor), tensor.dims),
       scales_(ParametersOf(tensor).scale),
-      offsets_(ParametersOf(tensor).offset) {
+      offsets_(ParametersOf(tensor).offset),
+      real_type_(format::RealTypeOf(ParametersOf(tensor))) {
   const format::Quantization& q = ParametersOf(tensor);
   if (format::HasBase(q)) bases_ = q.base_levels[0].value;
   book_ = q.code_book;
@@ -94,12 +96,11 @@ Dyadic Operand::exact(std::int64_t i) const {
 
 float Operand::binary32(std::int64_t i) const {
   if (is_wide()) return static_cast<float>(integer(i));
-  if (is_integer()) return static_cast<float>(integer(i)) * scale(i);
-  if (kind_ == Kind::kInteger) {
-    const float product = Binary32Steps(i) * scale(i);
-    return bases_.empty() ? product : product + base(i);
-  }
-  return static_cast<float>(values_[static_cast<std::size_t>(i)]) * scale(i);
+  const float steps = kind_ == Kind::kInteger
+                          ? Binary32Steps(i)
+                          : static_cast<float>(values_[static_cast<std::size_t>(i)]);
+  const float product = InRealType(real_type_, steps * scale(i));
+  return bases_.empty() ? product : InRealType(real_type_, product + base(i));
 }
 
 }  // namespace qtx::reference

@@ -24,6 +24,8 @@ class Operand {
   /// True for plain integers of more than 32 bits: real = integer(i).
   bool is_wide() const { return kind_ == Kind::kWide; }
   bool per_tensor() const { return map_.per_tensor(); }
+  /// True where kernels of stored integers are not for it: quantization.S13.
+  bool has_half_reals() const { return format::IsHalf(real_type_); }
 
   /// stored - offset.  REQUIRES: is_integer() or is_wide(), or the same with scales of 0 and below.
   std::int64_t integer(std::int64_t i) const {
@@ -46,7 +48,8 @@ class Operand {
   }
   Dyadic exact(std::int64_t i) const;
   /// binary32(stored - offset), or the code book's value, times scale, the product rounded to
-  /// binary32, plus the base, rounded again: float32.S1, quantization.S8.
+  /// binary32, plus the base, rounded again, each in the type of the reals: float32.S1,
+  /// quantization.S8 and S13.
   float binary32(std::int64_t i) const;
 
  private:
@@ -71,8 +74,9 @@ class Operand {
   format::ParameterMap map_;
   std::vector<float> scales_;
   std::vector<std::int32_t> offsets_;
-  std::vector<float> bases_;  // empty: 0
-  std::vector<float> book_;   // the code book; empty: none
+  std::vector<float> bases_;       // empty: 0
+  std::vector<float> book_;        // the code book; empty: none
+  format::ElementType real_type_;  // FLOAT where it is not quantized
   bool integer_form_ = true;
   std::vector<std::int32_t> integers_;  // kInteger: integer storage of at most 32 bits, BOOL
   std::vector<std::int64_t> wide_;      // kWide: UINT32, INT64, UINT64

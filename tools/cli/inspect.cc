@@ -87,6 +87,9 @@ void WriteQuantization(const Quantization& q, Json& json) {
   if (q.storage_type != format::ElementType::kUndefined) {
     json.Field("storage_type", format::Name(q.storage_type));
   }
+  if (q.real_type != format::ElementType::kUndefined) {
+    json.Field("real_type", format::Name(q.real_type));
+  }
   if (q.requantization) {
     json.Key("requantization");
     json.BeginObject();
@@ -258,6 +261,9 @@ std::string ParametersText(const Quantization& q) {
   if (!q.code_book_tensor.empty()) {
     text += " by code book ";
     text += format::Printable(q.code_book_tensor, kMaxName);
+  }
+  if (q.real_type != format::ElementType::kUndefined) {
+    text += fmt::format(" in {}", format::Name(q.real_type));
   }
   if (q.quant_min || q.quant_max) {
     text += fmt::format(" [{},{}]", q.quant_min ? std::to_string(*q.quant_min) : "",

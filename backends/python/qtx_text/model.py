@@ -4,7 +4,7 @@ from fractions import Fraction
 from . import reals as R
 from .control_flow import FORMS, check_bodies, read_bodies, run_bodies
 from .ops import OPERATORS, Call, Deferred
-from .quantization import check_statistics, read_quantization
+from .quantization import HALVES, REALS, check_statistics, read_quantization
 from .types import FLOAT, TYPES, Refusal, Tensor, byte_count, elements, invalid, pack, require, unpack, unsupported
 from .values import Value, check_size, fits, read_tensor, type_of_code
 from .wire import WireError, decode, encode
@@ -56,13 +56,16 @@ class Graph:
             shape = [d.dim_value if d.dim_value is not None else d.dim_param or None for d in t.shape.dim]
             require(all(not isinstance(d, int) or d >= 0 for d in shape), "shape.C1", "a negative dimension of " + name)
         require(not type_.quantized or t.quantization is not None, "element_types.C2", name + " has no quantization")
-        require(type_.quantized or type_ is FLOAT or t.quantization is None, "element_types.C3", name)
+        require(type_.quantized or type_.name in REALS or t.quantization is None, "element_types.C3", name)
         if t.quantization is not None or t.statistics is not None:
             require(shape is None or len(shape) <= 16, "shape.C2", name)
         if type_.quantized:
             require(self.qtx is not None, "versioning.C1", "the model does not import qtx")
         if t.quantization is not None and (t.quantization.scale_levels or t.quantization.base_levels):
-            require(self.qtx in (2, 3), "versioning.C3", "levels need version 2")
+            require(self.qtx is None or self.qtx >= 2, "versioning.C3", "levels need version 2")
+        real_type = t.quantization is not None and t.quantization.real_type is not None
+        if real_type or type_.name in HALVES and (t.quantization is not None or t.statistics is not None):
+            require(self.qtx is None or self.qtx >= 3, "versioning.C3", "reals of 16 bits need version 3")
         if t.statistics is not None:
             check_statistics(t.statistics, type_, shape)
         return Value(name, type_, shape, t.quantization)

@@ -10,6 +10,10 @@ FACTOR_TYPES = ("FLOAT", "FLOAT16", "BFLOAT16", "FLOAT8E8M0", "FLOAT8E4M3FN", "F
                 "FLOAT8E5M2FNUZ", "UINT8", "INT8", "UINT4", "INT4", "UINT2", "INT2")
 
 
+HALVES = ("FLOAT16", "BFLOAT16")
+REALS = ("FLOAT",) + HALVES
+
+
 def check_axes(axis, shape, clause):
     """quantization.C7, statistics.C3, shape.C3."""
     if not axis:
@@ -35,6 +39,9 @@ def read_quantization(m, type_, shape, initializers, is_initializer):
         storage = STORAGES[m.storage_type]
     else:
         storage = None
+    if m.real_type is not None:
+        known = [TYPES[c].name for c in (m.real_type,) if c in TYPES]
+        require(known and known[0] in (REALS if type_.quantized else (type_.name,)), C % 24, "real_type %d" % m.real_type)
     check_axes(m.axis, shape, C % 7)
     block = list(m.block_shape) or [1] * len(m.axis)
     require(not m.block_shape or len(m.block_shape) == len(m.axis) and min(m.block_shape) >= 1, C % 8)
@@ -193,7 +200,7 @@ def check_base(s, offset, b, lo, hi):
 def check_statistics(m, type_, shape):
     """statistics.C1 to C6."""
     C = "statistics.C%d"
-    require(type_.quantized or type_.name == "FLOAT", C % 5, "statistics on " + type_.name)
+    require(type_.quantized or type_.name in REALS, C % 5, "statistics on " + type_.name)
     check_axes(m.axis, shape, C % 3)
     n = elements([shape[a] for a in m.axis]) if m.axis else 1
     parts = [m.min, m.max, m.mean, m.std]

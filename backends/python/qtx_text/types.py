@@ -209,6 +209,9 @@ def strides(dims):
     return out[::-1]
 
 
+HALF_FLOATS = {10: BINARY16, 16: BFLOAT16}  # by the code of real_type
+
+
 class Quant:
     """The parameters of a quantized value: scales as binary32 numbers, offsets, bases, a code book."""
 
@@ -220,6 +223,11 @@ class Quant:
         self.integer_form = bases is None and book is None and all(s > 0 for s in scales)  # quantization.S8
         self.reals = [exact(s) for s in scales]  # an infinity where alpha has carried a scale beyond binary32
         self._index = None
+        self.half = HALF_FLOATS.get(getattr(message, "real_type", None))  # of the reals (quantization.S13); else None
+
+    def in_reals(self, value):
+        """A binary32 as the type of the reals has it (quantization.S13)."""
+        return value if self.half is None or not math.isfinite(value) else self.half.round(exact(value))
 
     @property
     def single(self):
@@ -320,13 +328,15 @@ class Tensor:
             else:
                 index = q.index(self.dims) or [0] * len(self.data)
                 if q.book is not None:
-                    sums = q.bases or [-0.0] * len(q.scales)  # which changes nothing
-                    self._floats = [f32(f32(q.book[v] * q.scales[p]) + sums[p]) for v, p in zip(self.data, index)]
+                    products = [q.in_reals(f32(q.book[v] * q.scales[p])) for v, p in zip(self.data, index)]
                 elif q.bases is None:
-                    self._floats = [f32(f32(v - q.offsets[p]) * q.scales[p]) for v, p in zip(self.data, index)]
+                    products = [q.in_reals(f32(f32(v - q.offsets[p]) * q.scales[p])) for v, p in zip(self.data, index)]
                 else:
-                    self._floats = [f32(BINARY32.round(q.reals[p] * (v - q.offsets[p])) + q.bases[p])
-                                    for v, p in zip(self.data, index)]
+                    products = [q.in_reals(BINARY32.round(q.reals[p] * (v - q.offsets[p])))
+                                for v, p in zip(self.data, index)]
+                if q.bases is not None:
+                    products = [q.in_reals(f32(v + q.bases[p])) for v, p in zip(products, index)]
+                self._floats = products
         return self._floats
 
     def differences(self):

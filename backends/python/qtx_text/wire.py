@@ -47,7 +47,7 @@ SCHEMAS = {name: _fields(text) for name, text in {
     "QUANTIZATION": "1:scale*:float 2:offset*:sint32 3:axis*:int64 4:block_shape*:int64 5:scale_tensor:string "
                     "6:offset_tensor:string 7:quant_min:sint64 8:quant_max:sint64 9:scheme:int32 "
                     "10:requantization:REQUANTIZATION 11:storage_type:int32 12:scale_levels*:LEVEL "
-                    "13:base_levels*:LEVEL "
+                    "13:base_levels*:LEVEL 17:real_type:int32 "
                     "14:must_understand*:int32 15:code_book*:float 16:code_book_tensor:string",
     "LEVEL": "1:value*:float 2:tensor:string 3:block_shape*:int64",
     "REQUANTIZATION": "1:multiplier*:sint32 2:shift*:sint32",

@@ -66,7 +66,8 @@ Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output*
   const format::Tensor& y = output->tensor();
   const bool narrow = domain_ == Domain::kStored && (IsSubByte(x) || IsSubByte(y));
   const RequantizeRecipe* kernel = KernelFor(arithmetic, purpose);
-  if (narrow || !OneScale(input) || !OneScale(*output)) kernel = nullptr;
+  const bool halves = HasHalfReals(x) || HasHalfReals(y);
+  if (narrow || halves || !OneScale(input) || !OneScale(*output)) kernel = nullptr;
   if (domain_ == Domain::kStored) {
     // QUANTIZE of a FLOAT is a binary32 division (tflite.S9); all else without a kernel is exact.
     const bool quantizes = purpose == Purpose::kChange && !x.quantization;

@@ -139,7 +139,7 @@ std::optional<std::size_t> SummedAxis(const Call& call) {
       x->elem_type == ElementType::kFloat && call.outputs[0].elem_type == ElementType::kFloat &&
       (w->elem_type == ElementType::kInt4Q || w->elem_type == ElementType::kInt8Q);
   if (!has_types || w->dims.size() != 2 || format::ElementCount(*x) == 0 ||
-      format::HasBase(*w->quantization) || HasOffset(*w)) {
+      format::HasBase(*w->quantization) || HasOffset(*w) || HasHalfReals(*w)) {
     return std::nullopt;
   }
   if (!gemm) return 0;

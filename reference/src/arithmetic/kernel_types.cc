@@ -31,9 +31,14 @@ bool StandsFor(const format::Node& node, std::string_view kernel) {
   return node.origin && node.origin->framework == "tflite" && node.origin->op_type == kernel;
 }
 
+bool HasHalfReals(const ValueType& type) {
+  return type.quantization != nullptr && format::IsHalf(type.quantization->real_type);
+}
+
 bool HasOneScale(const ValueType& type) {
   return type.quantization != nullptr && type.quantization->axis.empty() &&
-         type.quantization->scale.size() == 1 && format::HasIntegerForm(*type.quantization);
+         type.quantization->scale.size() == 1 && format::HasIntegerForm(*type.quantization) &&
+         !HasHalfReals(type);
 }
 
 bool HasOffset(const ValueType& type) {

@@ -24,7 +24,9 @@ struct ValueType {
 
 /// The node's origin is this operator of TFLite.
 bool StandsFor(const format::Node& node, std::string_view kernel);
-/// Quantized by one scale and no base.
+/// Its reals are FLOAT16 or BFLOAT16, which no kernel of stored integers is for: quantization.S13.
+bool HasHalfReals(const ValueType& type);
+/// Quantized by one scale and no base, with reals of FLOAT.
 bool HasOneScale(const ValueType& type);
 bool HasOffset(const ValueType& type);
 /// INT8Q or UINT8Q.

@@ -38,15 +38,6 @@ std::uint64_t LowBits(const mpz_class& value) {
   return low.get_ui();
 }
 
-// The code nearest to a value rounded to odd in binary64; beyond the midpoint above the largest
-// finite one it is an infinity, as IEEE 754 has it. Encoding alone would saturate.
-std::int32_t HalfCode(ElementType type, double odd) {
-  const double limit = type == ElementType::kFloat16 ? 65520.0 : 0x1.ffp127;
-  const auto nearest = static_cast<std::int32_t>(format::EncodeSmallFloat(type, odd));
-  if (!(std::abs(odd) >= limit)) return nearest;
-  return (type == ElementType::kFloat16 ? 0x7C00 : 0x7F80) | (std::signbit(odd) ? 0x8000 : 0);
-}
-
 }  // namespace
 
 Output::Output(const Call& call, const OutputType& type, format::Tensor tensor, Kind kind)
@@ -58,7 +49,8 @@ Output::Output(const Call& call, const OutputType& type, format::Tensor tensor, 
       counters_(call.counters),
       map_(ParametersOf(tensor_), tensor_.dims),
       scales_(ParametersOf(tensor_).scale),
-      offsets_(ParametersOf(tensor_).offset) {
+      offsets_(ParametersOf(tensor_).offset),
+      real_type_(format::RealTypeOf(ParametersOf(tensor_))) {
   if (kind_ == Kind::kFloat || kind_ == Kind::kDouble) return;
   const auto count = static_cast<std::size_t>(format::ElementCount(tensor_));
   if (kind_ == Kind::kPlain) {
@@ -306,6 +298,7 @@ void Output::PutFloat(std::int64_t element, float value) {
     tensor_.As<float>()[static_cast<std::size_t>(element)] = value;
     return;
   }
+  value = InRealType(real_type_, value);
   if (!std::isfinite(value)) return PutSpecial(element, static_cast<double>(value));
   if (kind_ == Kind::kHalf || is_plain()) {
     return PutRational(element, Rational(static_cast<double>(value)));

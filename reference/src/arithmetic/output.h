@@ -105,6 +105,7 @@ class Output {
   format::ParameterMap map_;
   std::vector<float> scales_;  // {1} when not quantized
   std::vector<std::int32_t> offsets_;
+  format::ElementType real_type_;  // FLOAT where it is not quantized
   std::int64_t min_ = 0;
   std::int64_t max_ = 0;
   std::vector<std::int32_t> integers_;  // kInteger, kBipolar: stored; kSmallFloat, kHalf: codes

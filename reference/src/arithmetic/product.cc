@@ -113,10 +113,17 @@ RequantizeRecipe KernelRecipe(const Arithmetic& row, Kernel kernel,
   return recipe;
 }
 
+// quantization.S13.
+bool AnyHasHalfReals(const ProductOperands& operands, const Output& output) {
+  return operands.x->has_half_reals() || operands.w->has_half_reals() ||
+         (operands.bias != nullptr && operands.bias->has_half_reals()) ||
+         HasHalfReals(output.tensor());
+}
+
 RequantizeRecipe RecipeFor(const Call& call, const ProductOperands& operands,
                            const Output& output) {
   const Arithmetic& row = call.arithmetic;
-  if (output.is_plain()) return {};  // exact.S10
+  if (output.is_plain() || AnyHasHalfReals(operands, output)) return {};  // exact.S10
   const Kernel kernel = KernelOf(call, operands);
   const bool kernel_exists =
       operands.factor == 1 &&
@@ -170,7 +177,8 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
       output_(output),
       in_binary32_(DomainFor(call.arithmetic, *output) == Domain::kFloat32),
       fused_(call.arithmetic.contraction == Arithmetic::Contraction::kFused) {
-  if (HasIntegerAccumulator(32, operands)) {
+  const bool has_kernel = !in_binary32_ || !AnyHasHalfReals(operands, *output);
+  if (has_kernel && HasIntegerAccumulator(32, operands)) {
     RequantizeRecipe recipe = RecipeFor(call, operands, *output);
     const bool narrow = IntegerOfAtMost(8, *operands.x) && IntegerOfAtMost(8, *operands.w);
     // onnxruntime.S7: its integer kernels are of 8 bits.

@@ -48,4 +48,17 @@ std::int32_t SmallFloatCode(ElementType storage, double odd, const SmallFloatRul
   return static_cast<std::int32_t>(largest + 1) | (std::signbit(odd) ? 0x80 : 0);
 }
 
+std::int32_t HalfCode(ElementType type, double odd) {
+  const double limit = type == ElementType::kFloat16 ? 65520.0 : 0x1.ffp127;
+  const auto nearest = static_cast<std::int32_t>(format::EncodeSmallFloat(type, odd));
+  if (!(std::abs(odd) >= limit)) return nearest;  // encoding alone would saturate
+  return (type == ElementType::kFloat16 ? 0x7C00 : 0x7F80) | (std::signbit(odd) ? 0x8000 : 0);
+}
+
+float InRealType(ElementType type, float value) {
+  if (!format::IsHalf(type)) return value;
+  const std::int32_t code = HalfCode(type, static_cast<double>(value));
+  return static_cast<float>(format::DecodeSmallFloat(type, static_cast<std::uint32_t>(code)));
+}
+
 }  // namespace qtx::reference

@@ -31,7 +31,7 @@ OPTIONAL = {
     "inspect.nodes": "origin",
     "inspect.inferred": "shape",
     **{f"inspect.{values}": "shape statistics statistics.histogram requantization scale_levels base_levels must_understand "
-       "scale_tensor offset_tensor quant_min quant_max storage_type scale_levels.block_shape base_levels.block_shape" for values in ("inputs", "outputs", "values")},
+       "scale_tensor offset_tensor quant_min quant_max storage_type real_type scale_levels.block_shape base_levels.block_shape" for values in ("inputs", "outputs", "values")},
     "quantization_report.layers": "weights bias",
     **{f"quantization_report.{value}": "shape histogram" for value in ("layers.output", "layers.weights", "layers.bias", "outputs")},
     "validate": "merged min_coverage",

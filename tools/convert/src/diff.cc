@@ -247,6 +247,7 @@ void Differ::Quantizations(const std::string& place, const format::Quantization&
   Field(place, "quant_max", a.quant_max, b.quant_max);
   Field(place, "scheme", a.scheme, b.scheme);
   Field(place, "storage_type", a.storage_type, b.storage_type);
+  Field(place, "real_type", a.real_type, b.real_type);
   const format::Requantization none;
   const auto& x = a.requantization ? *a.requantization : none;
   const auto& y = b.requantization ? *b.requantization : none;

@@ -136,9 +136,24 @@ Result<Export> Flat(const format::Model& model, const Options& options) {
   return written;
 }
 
+// For forms whose quantized values stand for FLOAT alone: refuses others, naming the first.
+template <Result<Export> (*write)(const format::Model&, const Options&)>
+Result<Export> OfFloats(const format::Model& model, const Options& options) {
+  for (const auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
+    for (const format::ValueInfo& value : *list) {
+      if (!value.type || !format::IsQuantized(value.type->elem_type)) continue;
+      const format::ElementType real = format::RealTypeOf(*value.type);
+      if (!format::IsHalf(real)) continue;
+      return Error{ErrorCode::kUnsupported, "value '" + value.name + "'",
+                   "reals of " + std::string(format::Name(real)) + ": the target has FLOAT alone"};
+    }
+  }
+  return write(model, options);
+}
+
 constexpr std::array kKinds = {
-    Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, Flat<ToTflite>, ".tflite",
-         Takes::kSubgraph},
+    Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, OfFloats<Flat<ToTflite>>,
+         ".tflite", Takes::kSubgraph},
     Kind{"glow", "quantization profile of Glow, beside its model", LooksLikeGlowProfile, ReadGlow,
          Flat<WriteGlow>, ".yaml", Takes::kFiles},
     Kind{"paddle",
@@ -168,7 +183,7 @@ constexpr std::array kKinds = {
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",
          HasQOperator, ReadOnnx, Flat<WriteQOperator, true>},
     Kind{"qonnx", "QONNX: Quant and BipolarQuant nodes, Brevitas' and FINN's spelling too", IsQonnx,
-         ReadOnnx, Flat<ToQonnx>},
+         ReadOnnx, OfFloats<Flat<ToQonnx>>},
     Kind{"qdq", "stock ONNX with QuantizeLinear and DequantizeLinear", HasQuantizer, ReadOnnx,
          WriteQdq},
     Kind{"onnx", "ONNX without quantization", IsOnnx, ReadAsItIs, nullptr},

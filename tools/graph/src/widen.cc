@@ -21,10 +21,6 @@ using format::ElementType;
 using format::Node;
 using format::Tensor;
 
-bool IsHalf(ElementType type) {
-  return type == ElementType::kFloat16 || type == ElementType::kBfloat16;
-}
-
 // A FLOAT holds every half.
 Tensor FloatOf(const Tensor& halves) {
   Tensor floats{ElementType::kFloat, halves.dims, std::nullopt, {}};

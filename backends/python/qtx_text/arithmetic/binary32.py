@@ -68,6 +68,8 @@ class Float32(Exact):
     def store(self, y, numbers, positions=None):
         if y.quant is None and y.type.code == 1:
             return list(numbers)
+        if y.quant is not None and y.quant.half:  # quantization.S13
+            numbers = [y.quant.in_reals(float32(Fraction(x)) if isinstance(x, (Fraction, int)) else x) for x in numbers]
         return super().store(y, numbers, positions)
 
     # Accumulators.

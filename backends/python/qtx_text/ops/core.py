@@ -69,8 +69,10 @@ class Call:
 
     def plan_kernel(self, kernel, **info):
         """Asks the arithmetic for a kernel of its own; operands without an integer form have none but ggml's
-        (quantization.S8), which looks itself."""
+        (quantization.S8), which looks itself, and none of reals of 16 bits have (S13)."""
         arithmetic = self.effective()
+        if any(t is not None and t.quant is not None and t.quant.half for t in [*self.inputs, self.outs[0]]):
+            return None
         if any(t is not None and t.quant is not None and not t.quant.integer_form for t in self.inputs) and not (
                 kernel == "products" and arithmetic.scales_may_be_signed):
             return None

@@ -1,5 +1,5 @@
-// Annotations: on a FLOAT value, QTX's two fields describe how the value is quantized in the
-// extended form of the model.  Source: spec/format/lowering.md.
+// Annotations: on a FLOAT, FLOAT16 or BFLOAT16 value, QTX's two fields describe how the value is
+// quantized in the extended form of the model.  Source: spec/format/lowering.md.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,16 @@
 
 namespace qtx::format {
 
-/// Returns `type` as FLOAT with its quantization and statistics as the annotation.  REQUIRES:
-/// `type` is quantized.
+/// The type of the reals of a quantized type; any other elem_type is its own.
+ElementType RealTypeOf(const TensorType& type);
+/// The version that a model imports where something is said of 16 bits.
+inline constexpr std::int64_t kHalvesVersion = 3;
+/// True for a `real_type`, and for a quantization or statistics on FLOAT16 or BFLOAT16.
+bool UsesHalves(const TensorType& type);
+/// Returns `type` as the type of its reals, with its quantization and statistics as the annotation.
+/// REQUIRES: `type` is quantized.
 TensorType Annotated(TensorType type);
-/// True for a FLOAT type with an annotation whose storage type has a quantized counterpart.
+/// True for a type of reals with an annotation whose storage type has a quantized counterpart.
 bool IsAnnotated(const TensorType& type);
 /// The quantized type that an annotation describes.  REQUIRES: IsAnnotated(type).
 TensorType Unannotated(TensorType type);
@@ -48,7 +54,7 @@ std::string ToText(const Digest& digest);
 /// Succeeds when the model, in its flat form, has no digest, or one that matches its annotations.
 /// Errors: kInvalid, such as "41 annotated values written, 0 left".
 Result<void> CheckDigest(const Model& model);
-/// The same of the statistics of FLOAT values that are not annotated.  Source: statistics.C7.
+/// The same of the statistics of values of reals that are not annotated.  Source: statistics.C7.
 Result<void> CheckStatisticsDigest(const Model& model);
 /// Makes that digest of a model, nested or flat, anew; none where no value has such statistics.
 /// Errors: kTooLarge.

@@ -56,6 +56,12 @@ enum class ElementType : std::int32_t {
 
 /// True for the fifteen quantized types.
 bool IsQuantized(ElementType type);
+/// True for FLOAT16 and BFLOAT16.
+inline bool IsHalf(ElementType type) {
+  return type == ElementType::kFloat16 || type == ElementType::kBfloat16;
+}
+/// True for what the real of a quantized value may be in: FLOAT, FLOAT16 and BFLOAT16.
+inline bool IsRealType(ElementType type) { return type == ElementType::kFloat || IsHalf(type); }
 
 /// The storage type of a quantized type (INT8Q -> INT8); any other type is its own storage.
 ElementType StorageOf(ElementType type);

@@ -133,6 +133,11 @@ class ParameterMap {
 /// Inclusive range of stored integers: the storage's, narrowed by quant_min and quant_max.
 IntegerRange StoredRange(ElementType type, const Quantization& q);
 
+/// The type of the reals: FLOAT where `real_type` is absent.
+inline ElementType RealTypeOf(const Quantization& q) {
+  return q.real_type == ElementType::kUndefined ? ElementType::kFloat : q.real_type;
+}
+
 /// Offset of parameter `i`; 0 when the vector is absent.
 inline std::int32_t OffsetAt(const Quantization& q, std::int64_t i) {
   return q.offset.empty() ? 0 : q.offset[q.offset.size() == 1 ? 0 : static_cast<std::size_t>(i)];

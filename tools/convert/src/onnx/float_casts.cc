@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "onnx/graph_index.h"
+#include "qtx/format/annotation.h"
 #include "qtx/format/catalogue.h"
 #include "qtx/format/inference.h"
 #include "qtx/graph/graph_builder.h"
@@ -26,7 +27,7 @@ class FloatCasts {
     for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
       for (const format::ValueInfo& info : *list) {
         if (info.type && format::IsQuantized(info.type->elem_type))
-          types_.emplace(info.name, info.type->elem_type);
+          types_.emplace(info.name, *info.type);
       }
     }
   }
@@ -43,7 +44,7 @@ class FloatCasts {
       const auto type = types_.find(output);
       if (type == types_.end() || !HasNoQuantizedOperands(source)) continue;
       const std::string real = names_.Unique(output + "/real");
-      after.push_back(CastNode(output, real, output, type->second));
+      after.push_back(CastNode(output, real, output, type->second.elem_type));
       output = real;
     }
     nodes.push_back(std::move(node));
@@ -71,10 +72,10 @@ class FloatCasts {
     return is_of_input ? checked.error().message : "";
   }
 
-  bool TakesNone(const Node& node, std::size_t i, ElementType quantized) const {
+  bool TakesNone(const Node& node, std::size_t i, const format::TensorType& quantized) const {
     if (HasNoQuantizedOperands(node)) return true;
-    const std::string refusal = Refusal(node, i, quantized);
-    return !refusal.empty() && refusal != Refusal(node, i, ElementType::kFloat);
+    const std::string refusal = Refusal(node, i, quantized.elem_type);
+    return !refusal.empty() && refusal != Refusal(node, i, format::RealTypeOf(quantized));
   }
 
   static Node CastNode(const std::string& name, const std::string& from, const std::string& to,
@@ -92,13 +93,13 @@ class FloatCasts {
     std::string& name = floats_[value];
     if (!name.empty()) return name;
     name = names_.Unique(value + "/float");
-    nodes.push_back(CastNode(name, value, name, ElementType::kFloat));
+    nodes.push_back(CastNode(name, value, name, format::RealTypeOf(types_.at(value))));
     return name;
   }
 
   const std::int64_t opset_;
-  const format::Inference inference_;         // of the sizes
-  std::map<std::string, ElementType> types_;  // of quantized values
+  const format::Inference inference_;                // of the sizes
+  std::map<std::string, format::TensorType> types_;  // of quantized values
   graph::Names names_;
   std::map<std::string, std::string> floats_;
 };

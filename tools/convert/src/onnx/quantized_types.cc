@@ -1,5 +1,6 @@
 #include "onnx/quantized_types.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "errors.h"
@@ -41,12 +42,24 @@ Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model) {
   return types;
 }
 
-format::Tensor RealBound(const format::Quantization& q, std::int64_t stored) {
-  const auto real = static_cast<float>(static_cast<double>(q.scale[0]) *
-                                       static_cast<double>(stored - format::OffsetAt(q, 0)));
-  format::Tensor tensor{
-      format::ElementType::kFloat, {}, std::nullopt, std::vector<std::byte>(sizeof real)};
-  std::memcpy(tensor.bytes.data(), &real, sizeof real);
+Result<format::Tensor> RealBound(const format::Quantization& q, std::int64_t stored) {
+  const double scale = static_cast<double>(q.scale[0]);
+  const std::int32_t offset = format::OffsetAt(q, 0);
+  const auto real = static_cast<float>(scale * static_cast<double>(stored - offset));
+  format::Tensor tensor{format::RealTypeOf(q), {}, std::nullopt, {}};
+  if (tensor.elem_type == format::ElementType::kFloat) {
+    tensor.bytes.resize(sizeof real);
+    std::memcpy(tensor.bytes.data(), &real, sizeof real);
+    return tensor;
+  }
+  const std::uint32_t code = format::EncodeSmallFloat(tensor.elem_type, static_cast<double>(real));
+  const double half = format::DecodeSmallFloat(tensor.elem_type, code);
+  const float quotient = static_cast<float>(half) / q.scale[0];
+  if (std::nearbyint(static_cast<double>(quotient)) + offset != static_cast<double>(stored))
+    return Unsupported("quant_min or quant_max " + std::to_string(stored) + ": the nearest " +
+                       std::string(format::Name(tensor.elem_type)) + " is another stored value");
+  tensor.bytes.resize(sizeof(std::uint16_t));
+  tensor.As<std::uint16_t>()[0] = static_cast<std::uint16_t>(code);
   return tensor;
 }
 

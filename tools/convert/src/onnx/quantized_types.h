@@ -26,7 +26,8 @@ std::string PlaceOfValue(const std::string& name);
 
 /// The real of a stored bound as an initializer for a Clip before the quantizer. One binary32
 /// rounding moves a bound by far less than half an LSB of an 8- or 16-bit type, so that the
-/// quantizer rounds it back to the stored bound.  REQUIRES: one scale.
-format::Tensor RealBound(const format::Quantization& q, std::int64_t stored);
+/// quantizer rounds it back to the stored bound.  REQUIRES: one scale.  Errors: kUnsupported where
+/// one of 16 bits does not.
+Result<format::Tensor> RealBound(const format::Quantization& q, std::int64_t stored);
 
 }  // namespace qtx::convert

@@ -10,6 +10,7 @@
 #include "onnx/graph_index.h"
 #include "qoperator/type_inference.h"
 #include "qtx/format/accumulator.h"
+#include "qtx/format/annotation.h"
 #include "qtx/format/attributes.h"
 
 namespace qtx::convert {
@@ -87,14 +88,15 @@ class Declarer {
   }
   void Visit(const Node& node) {
     const auto is_quantized = [&](const std::string& input) { return quantized_.contains(input); };
-    if (std::ranges::none_of(node.inputs, is_quantized)) return;
+    const auto first = std::ranges::find_if(node.inputs, is_quantized);
+    if (first == node.inputs.end()) return;
     const std::string& from = node.inputs[0];
     if (constants_.contains(from) && is_quantized(from) && node.outputs.size() == 1) {
       if (auto transposed = Transposed(node, quantized_.at(from)))
         return Declare(node.outputs[0], *std::move(transposed));
     }
     for (std::size_t i = 0; i < RealOutputs(node); ++i)
-      Declare(node.outputs[i], {.elem_type = ElementType::kFloat});
+      Declare(node.outputs[i], {.elem_type = format::RealTypeOf(quantized_.at(*first))});
   }
 
   format::Graph& graph_;
@@ -102,9 +104,11 @@ class Declarer {
   std::set<std::string> declared_, constants_;
 };
 
-bool IsHalf(ElementType type) {
-  return type == ElementType::kFloat16 || type == ElementType::kBfloat16;
-}
+// What OperandCheck knows of a value.
+struct KnownType {
+  ElementType elem_type = ElementType::kUndefined;
+  ElementType real = ElementType::kUndefined;  // of a quantized value's reals; else elem_type
+};
 
 // Walks the nodes and propagates known types: declared, of initializers, or inferred.
 class OperandCheck {
@@ -112,10 +116,10 @@ class OperandCheck {
   explicit OperandCheck(const format::Graph& graph) : graph_(graph) {
     for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
       for (const format::ValueInfo& info : *list) {
-        if (info.type) types_.emplace(info.name, info.type->elem_type);
+        if (info.type) Add(info.name, {info.type->elem_type, format::RealTypeOf(*info.type)});
       }
     }
-    for (const auto& data : graph.initializers) types_.emplace(data.name, data.data_type);
+    for (const auto& data : graph.initializers) Add(data.name, {data.data_type, data.data_type});
   }
 
   Result<void> Run() {
@@ -128,9 +132,17 @@ class OperandCheck {
   }
 
  private:
-  ElementType TypeOf(const std::string& value) const {
+  void Add(const std::string& value, KnownType type) { types_.emplace(value, type); }
+  ElementType TypeOf(const std::string& value) const { return Find(value).elem_type; }
+  ElementType RealOf(const std::string& value) const { return Find(value).real; }
+  KnownType Find(const std::string& value) const {
     const auto found = types_.find(value);
-    return found == types_.end() ? ElementType::kUndefined : found->second;
+    return found == types_.end() ? KnownType() : found->second;
+  }
+  std::string TextOf(const std::string& value) const {
+    const auto [type, real] = Find(value);
+    const std::string name(format::Name(type));
+    return type == real ? name : name + " of " + std::string(format::Name(real)) + " reals";
   }
   // Every value of `node` after another: those whose type is known.
   std::vector<std::string> Known(const Node& node, bool outputs) const {
@@ -143,8 +155,7 @@ class OperandCheck {
   Error Beside(ErrorCode code, const std::string& value, const std::string& other,
                const char* why) const {
     return {code, "value '" + value + "'",
-            "found " + std::string(format::Name(TypeOf(value))) + " beside " +
-                std::string(format::Name(TypeOf(other))) + " '" + other + "'; " + why};
+            "found " + TextOf(value) + " beside " + TextOf(other) + " '" + other + "'; " + why};
   }
   Result<void> Check(const Node& node) const {
     if (RealOutputs(node) == 0) return {};
@@ -153,12 +164,16 @@ class OperandCheck {
     if ((IsStock(node, "Dropout") || IsStock(node, "Resize")) && node.inputs.size() > 1) {
       std::erase(values, node.inputs[1]);
     }
-    const auto half = std::ranges::find_if(values, [&](auto& v) { return IsHalf(TypeOf(v)); });
     const auto quantized =
         std::ranges::find_if(values, [&](auto& v) { return format::IsQuantized(TypeOf(v)); });
-    if (half != values.end() && quantized != values.end()) {
-      return Beside(ErrorCode::kUnsupported, *half, *quantized,
-                    "reals are quantized or FLOAT, and nothing is rounded to 16 bits");
+    if (quantized != values.end()) {
+      const auto other = std::ranges::find_if(values, [&](auto& v) {
+        return format::IsRealType(RealOf(v)) && RealOf(v) != RealOf(*quantized);
+      });
+      if (other != values.end()) {
+        return Beside(ErrorCode::kUnsupported, *other, *quantized,
+                      "ONNX has one type of reals there (real_type)");
+      }
     }
     return CheckProduct(node);
   }
@@ -179,21 +194,23 @@ class OperandCheck {
     ElementType type = ElementType::kUndefined;
     if (IsQuantizeLinear(node)) {
       type = node.inputs.size() > 2 ? TypeOf(node.inputs[2]) : ElementType::kUint8;
+    } else if (MovesElements(node) && format::IsQuantized(TypeOf(node.inputs[0]))) {
+      type = RealOf(node.inputs[0]);
     } else if (MovesElements(node)) {
       type = TypeOf(node.inputs[0]);
     } else if (RealOutputs(node) > 0) {
       for (const std::string& input : node.inputs) {
-        if (IsHalf(TypeOf(input))) type = TypeOf(input);
+        if (format::IsHalf(RealOf(input))) type = RealOf(input);
       }
     } else if (IsStock(node, "Cast")) {
       type = format::ElementTypeFromCode(format::Attributes(node).Int("to")).value_or(type);
     }
     if (type == ElementType::kUndefined || node.outputs.empty()) return;
-    for (const std::string& output : node.outputs) types_.emplace(output, type);
+    for (const std::string& output : node.outputs) Add(output, {type, type});
   }
 
   const format::Graph& graph_;
-  std::map<std::string, ElementType> types_;
+  std::map<std::string, KnownType> types_;
 };
 
 }  // namespace

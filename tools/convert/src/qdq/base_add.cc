@@ -81,11 +81,25 @@ Result<StockFactors> FactorsOf(const Quantization& q, const Dims& dims) {
 
 using ParameterAt = float (*)(const Quantization&, std::int64_t);
 
+// Constants in the type of the reals.
+Result<Tensor> Reals(const Quantization& q, const std::vector<float>& values, Dims dims) {
+  const ElementType real = format::RealTypeOf(q);
+  if (real != ElementType::kFloat) {
+    auto halves = ToHalves(real, values, std::move(dims));
+    if (!halves) {
+      return Unsupported("a base or a code book of which a value is no " +
+                         std::string(format::Name(real)));
+    }
+    return *std::move(halves);
+  }
+  const auto bytes = std::as_bytes(std::span(values));
+  return Tensor{real, std::move(dims), std::nullopt, {bytes.begin(), bytes.end()}};
+}
+
 Result<Tensor> Broadcast(const StockFactors& stock, const Quantization& q, ParameterAt at) {
-  QTX_ASSIGN_OR_RETURN(Tensor tensor, format::MakeTensor(ElementType::kFloat, stock.shape));
-  const auto values = tensor.As<float>();
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = at(q, stock.parameters[i]);
-  return tensor;
+  std::vector<float> values;
+  for (const std::int64_t parameter : stock.parameters) values.push_back(at(q, parameter));
+  return Reals(q, values, stock.shape);
 }
 
 // The node that alone reads `value`, which is no graph output.
@@ -167,9 +181,7 @@ Result<std::vector<LoweredStep>> StepsAfter(const format::TensorType& type) {
   const bool blocked = !stock.blocks.empty();
   std::vector<LoweredStep> steps;
   if (by_book) {
-    const auto bytes = std::as_bytes(std::span(q.code_book));
-    Tensor table{
-        ElementType::kFloat, {std::ssize(q.code_book)}, std::nullopt, {bytes.begin(), bytes.end()}};
+    QTX_ASSIGN_OR_RETURN(Tensor table, Reals(q, q.code_book, {std::ssize(q.code_book)}));
     steps.push_back({"Gather", "", "values", "code_book", std::move(table), true});
   }
   if (blocked)

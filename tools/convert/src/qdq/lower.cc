@@ -1,4 +1,5 @@
-// ToQdq: every quantized value becomes a FLOAT value between QuantizeLinear and DequantizeLinear.
+// ToQdq: every quantized value becomes a value of its type of reals, FLOAT, FLOAT16 or BFLOAT16,
+// between QuantizeLinear and DequantizeLinear.
 //
 //   node -> v/real -> QuantizeLinear -> v/stored -> DequantizeLinear -> v    (a Clip before where
 //   narrowed) graph input v  -> QuantizeLinear -> v/stored -> DequantizeLinear -> v/quantized
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "errors.h"
 #include "ledger.h"
@@ -40,10 +42,14 @@ using format::TensorType;
 
 class Lowering {
  public:
-  Lowering(const GraphIndex& index, const Options& options)
-      : index_(index), source_(index.model()), names_(index.model().graph), ledger_(options) {}
+  Lowering(const GraphIndex& index, const Options& options, std::int64_t opset)
+      : index_(index),
+        source_(index.model()),
+        opset_(opset),
+        names_(index.model().graph),
+        ledger_(options) {}
 
-  Result<Conversion> Run(std::int64_t opset);
+  Result<Conversion> Run();
 
  private:
   Result<void> CollectTypes();
@@ -54,6 +60,7 @@ class Lowering {
   Result<void> AddPair(const std::string& value, const std::string& from, const std::string& to,
                        std::vector<Node>& nodes);
   std::vector<std::string> ParameterInputs(const std::string& value, const std::string& first);
+  void AddAttributes(const std::string& value, Node& node) const;
   Node MakeNode(const std::string& value, const char* op_type, std::vector<std::string> inputs,
                 std::string output) const;
   Result<std::string> AddClip(const std::string& value, const std::string& to,
@@ -63,10 +70,11 @@ class Lowering {
   std::string AddBound(const std::string& name, const format::Tensor& bound);
   void AnnotateValues(std::vector<format::ValueInfo>& list);
   void NameParameters();
-  void Finish(std::int64_t opset);
+  void Finish();
 
   const GraphIndex& index_;
   const format::Model& source_;
+  const std::int64_t opset_;
   QuantizedTypes types_;
   std::map<std::string, StockParameters> parameters_;
   std::map<std::string, std::vector<std::string>> parameter_names_;  // scale and zero point
@@ -126,13 +134,27 @@ Result<void> Lowering::AddPair(const std::string& value, const std::string& from
   dequantize[0] = stored;
   nodes.push_back(MakeNode(value, "QuantizeLinear", std::move(quantize), stored));
   nodes.push_back(MakeNode(value, "DequantizeLinear", std::move(dequantize), to));
-  const StockParameters& stock = parameters_.at(value);
-  for (std::size_t i = nodes.size() - 2; i < nodes.size(); ++i) {
-    if (stock.axis) nodes[i].attributes.push_back(Attribute::Int("axis", *stock.axis));
-    if (stock.block_size)
-      nodes[i].attributes.push_back(Attribute::Int("block_size", *stock.block_size));
-  }
+  for (std::size_t i = nodes.size() - 2; i < nodes.size(); ++i) AddAttributes(value, nodes[i]);
   return {};
+}
+
+// Those of a QuantizeLinear or DequantizeLinear. From opset 23 on the scale says in what is
+// divided, and what is given, unless an attribute does.
+void Lowering::AddAttributes(const std::string& value, Node& node) const {
+  const StockParameters& stock = parameters_.at(value);
+  const auto add = [&](const char* name, std::int64_t number) {
+    node.attributes.push_back(Attribute::Int(name, number));
+  };
+  if (stock.axis) add("axis", *stock.axis);
+  if (stock.block_size) add("block_size", *stock.block_size);
+  const ElementType real = format::RealTypeOf(types_.at(value));
+  const bool quantizes = node.op_type == "QuantizeLinear";
+  if (quantizes && DividesInHalf(opset_, node, stock.scale.elem_type)) {
+    add("precision", static_cast<std::int64_t>(ElementType::kFloat));
+  }
+  if (!quantizes && stock.scale.elem_type != real) {
+    add("output_dtype", static_cast<std::int64_t>(real));
+  }
 }
 
 std::string Lowering::AddBound(const std::string& name, const format::Tensor& bound) {
@@ -157,8 +179,13 @@ Result<std::string> Lowering::AddClip(const std::string& value, const std::strin
     return Unsupported(PlaceOfValue(value), "a narrowed range with several scales");
   std::string unclipped = names_.Unique(value + "/unclipped");
   std::vector<std::string> inputs = {unclipped, "", ""};
-  if (range.min != full.min) inputs[1] = AddBound(value + "/min", RealBound(q, range.min));
-  if (range.max != full.max) inputs[2] = AddBound(value + "/max", RealBound(q, range.max));
+  for (const auto& [i, name, end, bound] :
+       {std::tuple(1, "/min", full.min, range.min), std::tuple(2, "/max", full.max, range.max)}) {
+    if (bound == end) continue;
+    auto real = RealBound(q, bound);
+    if (!real.has_value()) return At(PlaceOfValue(value), real.error());
+    inputs[static_cast<std::size_t>(i)] = AddBound(value + name, *real);
+  }
   if (inputs[2].empty()) inputs.pop_back();
   nodes.push_back(MakeNode(value, "Clip", std::move(inputs), to));
   ledger_.Changed(value, "quant_min", "a Clip before QuantizeLinear, and an annotation");
@@ -198,9 +225,7 @@ Result<void> Lowering::LowerInitializer(const std::string& value, const std::str
   const bool based = format::HasBase(q);
   const std::string product = based ? names_.Unique(value + "/product") : value;
   Node node = MakeNode(value, "DequantizeLinear", ParameterInputs(value, stored), product);
-  const StockParameters& stock = parameters_.at(value);
-  if (stock.axis) node.attributes.push_back(Attribute::Int("axis", *stock.axis));
-  if (stock.block_size) node.attributes.push_back(Attribute::Int("block_size", *stock.block_size));
+  AddAttributes(value, node);
   model_.graph.nodes.push_back(std::move(node));
   if (based) QTX_RETURN_IF_ERROR(AddSteps(value, product));
   return {};
@@ -252,7 +277,7 @@ Result<void> Lowering::LowerNode(const Node& source) {
     // A Cast to a quantized type is stock ONNX's cast of the real; the pair after it does the rest.
     for (Attribute& attribute : node.attributes) {
       if (node.op_type == "Cast" && attribute.name == "to")
-        attribute.i = static_cast<std::int64_t>(ElementType::kFloat);
+        attribute.i = static_cast<std::int64_t>(format::RealTypeOf(types_.at(output)));
     }
   }
   model_.graph.nodes.push_back(std::move(node));
@@ -264,8 +289,9 @@ void Lowering::AnnotateValues(std::vector<format::ValueInfo>& list) {
   for (format::ValueInfo& info : list) {
     if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
     ledger_.Changed(info.name, "elem_type",
-                    std::string(format::Name(info.type->elem_type)) +
-                        " is FLOAT with QuantizeLinear and DequantizeLinear");
+                    std::string(format::Name(info.type->elem_type)) + " is " +
+                        std::string(format::Name(format::RealTypeOf(*info.type))) +
+                        " with QuantizeLinear and DequantizeLinear");
     const bool levels = !info.type->quantization->scale_levels.empty();
     if (levels)
       ledger_.Changed(info.name, "scale_levels", "one scale for each block, and an annotation");
@@ -285,7 +311,7 @@ void Lowering::NameParameters() {
   }
 }
 
-void Lowering::Finish(std::int64_t opset) {
+void Lowering::Finish() {
   AnnotateValues(model_.graph.inputs);
   AnnotateValues(model_.graph.outputs);
   AnnotateValues(model_.graph.values);
@@ -296,15 +322,15 @@ void Lowering::Finish(std::int64_t opset) {
     if (import.domain == format::kDomain) continue;
     const bool main = format::IsOnnxDomain(import.domain);
     model_.opset_imports.push_back(
-        {import.domain, main ? opset : import.version, import.unknown_fields});
+        {import.domain, main ? opset_ : import.version, import.unknown_fields});
   }
-  if (model_.OpsetVersion("") == 0 && opset != 0) model_.opset_imports.push_back({"", opset});
+  if (model_.OpsetVersion("") == 0 && opset_ != 0) model_.opset_imports.push_back({"", opset_});
   ledger_.Changed("model", "opset_import",
-                  (opset == 0 ? "" : "opset " + std::to_string(opset) + " ") +
+                  (opset_ == 0 ? "" : "opset " + std::to_string(opset_) + " ") +
                       "without qtx; recorded in metadata_props");
 }
 
-Result<Conversion> Lowering::Run(std::int64_t opset) {
+Result<Conversion> Lowering::Run() {
   QTX_RETURN_IF_ERROR(CheckOperands(source_.graph));
   QTX_RETURN_IF_ERROR(CollectTypes());
   model_ = source_;
@@ -313,7 +339,7 @@ Result<Conversion> Lowering::Run(std::int64_t opset) {
   QTX_RETURN_IF_ERROR(LowerInputs());
   QTX_RETURN_IF_ERROR(LowerInitializers());
   for (const Node& node : source_.graph.nodes) QTX_RETURN_IF_ERROR(LowerNode(node));
-  Finish(opset);
+  Finish();
   return Conversion{std::move(model_), ledger_.Take()};
 }
 
@@ -358,7 +384,7 @@ Result<Conversion> ToQdq(const format::Model& model, const Options& options) {
   }
   const auto lower = [&](const format::Model& flat) -> Result<Conversion> {
     QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(flat));
-    return Lowering(index, options).Run(opset);
+    return Lowering(index, options, opset).Run();
   };
   auto lowered = OnFlatForm(moved ? *moved : model, lower);
   if (!lowered.has_value()) return lowered;

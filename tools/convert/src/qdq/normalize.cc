@@ -7,6 +7,7 @@
 
 #include "onnx/graph_index.h"
 #include "qdq/parameters.h"
+#include "qtx/format/annotation.h"
 
 namespace qtx::convert {
 namespace {
@@ -15,16 +16,25 @@ using format::ElementType;
 using format::Node;
 using format::Tensor;
 
-// QuantizeLinear of one real.  Source: ONNX, operator QuantizeLinear: x / y_scale in binary32, ties
-// to even, then the zero point, then saturation.
-std::int32_t Quantized(float real, float scale, std::int32_t offset, format::IntegerRange range) {
-  const double rounded = std::nearbyint(static_cast<double>(real / scale));
+// `value` as an element of `type` rounds it, infinities aside: they saturate all the same.
+float RoundedTo(ElementType type, float value) {
+  if (!format::IsHalf(type)) return value;
+  const std::uint32_t code = format::EncodeSmallFloat(type, static_cast<double>(value));
+  return static_cast<float>(format::DecodeSmallFloat(type, code));
+}
+
+// QuantizeLinear of one real.  Source: ONNX, operator QuantizeLinear: x / y_scale in `precision`,
+// ties to even, then the zero point, then saturation.
+std::int32_t Quantized(float real, float scale, ElementType precision, std::int32_t offset,
+                       format::IntegerRange range) {
+  const double rounded = std::nearbyint(static_cast<double>(RoundedTo(precision, real / scale)));
   const double stored = rounded + static_cast<double>(offset);
   return static_cast<std::int32_t>(
       std::clamp(stored, static_cast<double>(range.min), static_cast<double>(range.max)));
 }
 
-Result<Tensor> QuantizedTensor(const Tensor& real, const QdqParameters& parameters) {
+Result<Tensor> QuantizedTensor(const Tensor& real, ElementType precision,
+                               const QdqParameters& parameters) {
   QTX_ASSIGN_OR_RETURN(Tensor stored,
                        format::MakeTensor(format::StorageOf(parameters.elem_type), real.dims));
   const format::Quantization& q = parameters.quantization;
@@ -37,13 +47,14 @@ Result<Tensor> QuantizedTensor(const Tensor& real, const QdqParameters& paramete
   }
   const format::ParameterMap map(q, real.dims);
   const format::IntegerRange range = format::StorageRange(parameters.elem_type);
-  const std::span<const float> values = real.As<float>();
+  const std::vector<double> values = format::StoredValues(real);
   std::vector<std::int32_t> integers(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::int64_t at = map(static_cast<std::int64_t>(i));
     if (std::isnan(values[i]))
       return Error{ErrorCode::kInvalid, "[" + std::to_string(i) + "]", "found NaN"};
-    integers[i] = Quantized(values[i], format::ScaleAt(q, at), format::OffsetAt(q, at), range);
+    integers[i] = Quantized(static_cast<float>(values[i]), format::ScaleAt(q, at), precision,
+                            format::OffsetAt(q, at), range);
   }
   format::PackInt32(integers, stored);
   return stored;
@@ -115,12 +126,14 @@ Result<bool> Normalizer::FoldQuantizer(const Node& node) {
   stored_.emplace(node.outputs[0], *parameters);
   const std::string& real = node.inputs[0];
   const format::TensorData* data = index_.IsInput(real) ? nullptr : index_.Initializer(real);
-  if (data == nullptr || data->data_type != ElementType::kFloat ||
+  if (data == nullptr || !format::IsRealType(data->data_type) ||
       !format::IsIntegerStorage(parameters->elem_type) || index_.IsOutput(node.outputs[0]))
     return false;
   auto tensor = format::Decode(*data, index_.model().folder);
   if (!tensor.has_value()) return At("initializer '" + real + "'", tensor.error());
-  auto integers = QuantizedTensor(*tensor, *parameters);
+  const ElementType type = tensor->elem_type;
+  const bool in_half = DividesInHalf(index_.model().OpsetVersion(""), node, type);
+  auto integers = QuantizedTensor(*tensor, in_half ? type : ElementType::kFloat, *parameters);
   if (!integers.has_value()) return At("initializer '" + real + "'", integers.error());
   ledger_.Changed(real, "data", "its integers, as QuantizeLinear computes them");
   initializers_.emplace(node.outputs[0], result_.graph.initializers.size());
@@ -210,9 +223,8 @@ void Normalizer::Annotate(const std::string& value, format::IntegerRange range,
                           const std::vector<std::string>& dequantized) {
   const QdqParameters& parameters = stored_.at(value);
   const format::IntegerRange full = format::StorageRange(parameters.elem_type);
-  format::TensorType type{.elem_type = ElementType::kFloat,
-                          .quantization = parameters.quantization};
-  type.quantization->storage_type = format::StorageOf(parameters.elem_type);
+  format::TensorType type = format::Annotated(
+      {.elem_type = parameters.elem_type, .quantization = parameters.quantization});
   if (range.min != full.min) type.quantization->quant_min = range.min;
   if (range.max != full.max) type.quantization->quant_max = range.max;
   format::Graph& graph = result_.graph;

@@ -21,7 +21,9 @@ bool IsBlocked(const Quantization& q) {
   return std::ranges::any_of(q.block_shape, [](std::int64_t block) { return block > 1; });
 }
 
-Tensor Floats(std::span<const float> values, Dims dims) {
+// In the type of the reals where it has all of them, else FLOAT.
+Tensor Scales(ElementType real, std::span<const float> values, Dims dims) {
+  if (auto halves = ToHalves(real, values, dims)) return *std::move(halves);
   const auto bytes = std::as_bytes(values);
   return {ElementType::kFloat, std::move(dims), std::nullopt, {bytes.begin(), bytes.end()}};
 }
@@ -68,7 +70,7 @@ Result<StockParameters> ToBlocked(const format::TensorType& type) {
     scales.push_back(format::ScaleAt(q, map(element)));
     offsets.push_back(format::OffsetAt(q, map(element)));
   }
-  stock.scale = Floats(scales, grid);
+  stock.scale = Scales(format::RealTypeOf(q), scales, grid);
   stock.zero_point = ZeroPoints(format::StorageOf(type.elem_type), offsets, grid);
   return stock;
 }
@@ -144,13 +146,31 @@ ElementType StorageIn(const GraphIndex& index, const format::Node& node,
   return ElementType::kUndefined;
 }
 
-// The type in which the node computes, if not FLOAT.
-std::string OtherThanFloat(const format::Node& node) {
-  const char* name = IsQuantizeLinear(node) ? "precision" : "output_dtype";
-  const std::int64_t code = format::Attributes(node).Int(name);
-  if (code == 0 || code == static_cast<std::int64_t>(ElementType::kFloat)) return "";
-  const ElementType type = format::ElementTypeFromCode(code).value_or(ElementType::kUndefined);
-  return std::string(name) + " is " + std::string(format::Name(type));
+ElementType TypeIn(const format::Node& node, const char* attribute) {
+  const std::int64_t code = format::Attributes(node).Int(attribute);
+  return format::ElementTypeFromCode(code).value_or(ElementType::kUndefined);
+}
+
+// The type of what a DequantizeLinear gives.  Source: dequantize_linear.S5.
+ElementType DequantizedType(const format::Node& node, ElementType scale) {
+  const ElementType type = TypeIn(node, "output_dtype");
+  if (type != ElementType::kUndefined) return type;
+  return scale == ElementType::kFloat8E8M0 ? ElementType::kFloat : scale;
+}
+
+// The type of the reals on the other side of the node. Until opset 23 x has the type of the scale;
+// then that of an undeclared x is what its integers are read as.
+ElementType RealTypeIn(const GraphIndex& index, const format::Node& node, ElementType scale) {
+  constexpr std::int64_t kMixed = 23;
+  if (IsDequantizeLinear(node)) return DequantizedType(node, scale);
+  if (index.model().OpsetVersion("") < kMixed) return scale;
+  const format::TensorType* x = index.TypeOf(node.inputs[0]);
+  if (x != nullptr && format::IsRealType(x->elem_type)) return x->elem_type;
+  for (const Use& use : index.Uses(node.outputs[0])) {
+    const format::Node& reader = index.node(use.node);
+    if (IsDequantizeLinear(reader)) return DequantizedType(reader, scale);
+  }
+  return DequantizedType(node, scale);
 }
 
 Result<std::optional<QdqParameters>> Read(const GraphIndex& index, const format::Node& node,
@@ -163,18 +183,22 @@ Result<std::optional<QdqParameters>> Read(const GraphIndex& index, const format:
     why = "no quantized type stores " + std::string(format::Name(storage));
     return std::optional<QdqParameters>();
   }
-  if (scale.elem_type != ElementType::kFloat) {
-    why = "its scale is " + std::string(format::Name(scale.elem_type)) + ", that of a type FLOAT";
+  const ElementType real = RealTypeIn(index, node, scale.elem_type);
+  if (!format::IsRealType(real)) {
+    why = "its reals are " + std::string(format::Name(real)) + ", not FLOAT, FLOAT16 or BFLOAT16";
     return std::optional<QdqParameters>();
   }
-  if (why = OtherThanFloat(node); !why.empty()) {
-    if (IsQuantizeLinear(node)) return std::optional<QdqParameters>();
-    return Unsupported("value '" + node.outputs[0] + "'",
-                       why + "; reals are quantized or FLOAT, and nothing is rounded to 16 bits");
+  if (const ElementType precision = TypeIn(node, "precision");
+      precision == ElementType::kDouble || (format::IsHalf(precision) && precision != real)) {
+    why = "precision is " + std::string(format::Name(precision));
+    return std::optional<QdqParameters>();
   }
   QdqParameters parameters{*quantized, {}};
-  const std::span<const float> scales = scale.As<float>();
-  parameters.quantization.scale.assign(scales.begin(), scales.end());
+  if (format::IsHalf(real)) parameters.quantization.real_type = real;
+  std::vector<float>& scales = parameters.quantization.scale;
+  for (const double value : format::StoredValues(scale)) {
+    scales.push_back(static_cast<float>(value));
+  }
   // A constant may have any: quantization.C2.
   const bool constant = !IsQuantizeLinear(node) && index.Initializer(node.inputs[0]) != nullptr;
   for (const float value : scales) {
@@ -192,6 +216,34 @@ Result<std::optional<QdqParameters>> Read(const GraphIndex& index, const format:
     return std::optional<QdqParameters>();
   }
   return std::optional(std::move(parameters));
+}
+
+// The smallest opset whose QuantizeLinear has the storage.
+std::int64_t OpsetForStorage(ElementType storage) {
+  switch (storage) {
+    case ElementType::kUint2:
+    case ElementType::kInt2:
+      return 25;
+    case ElementType::kFloat4E2M1:
+      return 23;
+    case ElementType::kInt4:
+    case ElementType::kUint4:
+    case ElementType::kInt16:
+    case ElementType::kUint16:
+      return 21;
+    case ElementType::kInt8:
+    case ElementType::kUint8:
+    case ElementType::kInt32:
+      return 13;
+    default:
+      return 19;  // the float8 formats
+  }
+}
+
+// Scales of 16 bits came with 19, other ones than the reals with 23.
+std::int64_t OpsetForReals(const Quantization& q) {
+  if (!format::IsHalf(q.real_type)) return 13;
+  return ToHalves(q.real_type, q.scale, {}).has_value() ? 19 : 23;
 }
 
 bool SameAt(const Quantization& a, std::int64_t i, const Quantization& b, std::int64_t j) {
@@ -276,6 +328,27 @@ bool SameParameters(const std::optional<format::Shape>& shape, const Quantizatio
 
 }  // namespace
 
+std::optional<Tensor> ToHalves(ElementType type, std::span<const float> values, Dims dims) {
+  if (!format::IsHalf(type)) return std::nullopt;
+  Tensor halves{type, std::move(dims), std::nullopt, {}};
+  halves.bytes.resize(values.size() * sizeof(std::uint16_t));
+  const auto codes = halves.As<std::uint16_t>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto value = static_cast<double>(values[i]);
+    const std::uint32_t code = format::EncodeSmallFloat(type, value);
+    if (format::DecodeSmallFloat(type, code) != value) return std::nullopt;
+    codes[i] = static_cast<std::uint16_t>(code);
+  }
+  return halves;
+}
+
+bool DividesInHalf(std::int64_t opset, const format::Node& node, ElementType scale) {
+  constexpr std::int64_t kPrecise = 23;
+  const ElementType precision = TypeIn(node, "precision");
+  if (precision != ElementType::kUndefined) return format::IsHalf(precision);
+  return opset >= kPrecise && format::IsHalf(scale);
+}
+
 Result<std::int64_t> OpsetFor(const format::TensorType& type) {
   const Quantization& q = *type.quantization;
   // A code book's are looked up: what matters is which Cast has the storage.
@@ -286,26 +359,10 @@ Result<std::int64_t> OpsetFor(const format::TensorType& type) {
   if (blocked > 1) return Unsupported("QuantizeLinear has no blocks along several axes");
   if (q.axis.size() > 1 && blocked == 0 && !format::HasCodeBook(q))
     return Unsupported("QuantizeLinear has no parameters along several axes");
-  switch (format::StorageOf(type.elem_type)) {
-    case ElementType::kBipolar1:
-      return Unsupported("QuantizeLinear has no BIPOLAR1Q");
-    case ElementType::kUint2:
-    case ElementType::kInt2:
-      return 25;
-    case ElementType::kFloat4E2M1:
-      return 23;
-    case ElementType::kInt4:
-    case ElementType::kUint4:
-    case ElementType::kInt16:
-    case ElementType::kUint16:
-      return 21;
-    case ElementType::kInt8:
-    case ElementType::kUint8:
-    case ElementType::kInt32:
-      return IsBlocked(q) ? 21 : 13;
-    default:
-      return IsBlocked(q) ? 21 : 19;  // the float8 formats
-  }
+  const ElementType storage = format::StorageOf(type.elem_type);
+  if (storage == ElementType::kBipolar1) return Unsupported("QuantizeLinear has no BIPOLAR1Q");
+  return std::max(
+      {OpsetForStorage(storage), OpsetForReals(q), std::int64_t{IsBlocked(q) ? 21 : 13}});
 }
 
 Result<StockParameters> ToStock(const format::TensorType& type) {
@@ -324,7 +381,7 @@ Result<StockParameters> ToStock(const format::TensorType& type) {
     if (!q.axis.empty()) stock.axis = q.axis[0];
     std::vector<std::int32_t> offsets = q.offset;
     offsets.resize(q.scale.size());
-    stock.scale = Floats(q.scale, dims);
+    stock.scale = Scales(format::RealTypeOf(q), q.scale, dims);
     stock.zero_point = ZeroPoints(storage, offsets, dims);
   }
   if (storage == ElementType::kInt32) stock.zero_point.reset();
@@ -350,7 +407,10 @@ Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const fo
 bool Agree(const format::ModelView& model, const format::TensorType& annotation,
            const QdqParameters& parameters) {
   const Quantization& declared = *annotation.quantization;
-  if (format::QuantizedOf(declared.storage_type) != parameters.elem_type) return false;
+  if (format::QuantizedOf(declared.storage_type) != parameters.elem_type ||
+      annotation.elem_type != format::RealTypeOf(parameters.quantization)) {
+    return false;
+  }
   const bool elsewhere = !declared.scale_tensor.empty() || !declared.offset_tensor.empty();
   if (!elsewhere && !format::HasLevels(declared)) {
     return SameParameters(annotation.shape, declared, parameters.quantization);

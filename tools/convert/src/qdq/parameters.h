@@ -2,7 +2,9 @@
 // DequantizeLinear.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "onnx/graph_index.h"
@@ -14,8 +16,19 @@ namespace qtx::convert {
 /// Errors: kUnsupported for BIPOLAR1Q, and parameters along several axes of which none is blocked.
 Result<std::int64_t> OpsetFor(const format::TensorType& type);
 
+/// The values as a tensor of FLOAT16 or BFLOAT16; nullopt for any other type, or where one is none
+/// of it.
+std::optional<format::Tensor> ToHalves(format::ElementType type, std::span<const float> values,
+                                       format::Dims dims);
+
+/// True for a QuantizeLinear that rounds its quotient to 16 bits: by `precision` or, from opset 23
+/// on, by the type of its scale.
+bool DividesInHalf(std::int64_t opset, const format::Node& node, format::ElementType scale);
+
 struct StockParameters {
-  format::Tensor scale;  // FLOAT: [], [n], or the rank of the value when blocked
+  // [], [n], or the rank of the value when blocked; FLOAT, or the type of the reals where that has
+  // each scale.
+  format::Tensor scale;
   std::optional<format::Tensor> zero_point;  // storage type; absent for INT32
   std::optional<std::int64_t> axis;
   std::optional<std::int64_t> block_size;
@@ -31,8 +44,7 @@ struct QdqParameters {
 };
 /// The parameters of the QuantizeLinear or DequantizeLinear `node`. nullopt if they are not
 /// constant (scale computed, rank unknown) or the format lacks the type; `why` then has the reason.
-/// Errors: kInvalid when a scale is not positive and finite, or sizes disagree; kUnsupported for a
-/// DequantizeLinear of FLOAT scale to 16 bits.
+/// Errors: kInvalid when a scale is not positive and finite, or sizes disagree.
 Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const format::Node& node,
                                                std::string& why);
 inline Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index,

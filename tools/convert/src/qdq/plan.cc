@@ -31,6 +31,7 @@ class Planner {
                        bool is_one);
   void FoldBase(const std::string& integers, const LoweredBase& lowered);
   Result<void> FoldQuantizer(std::size_t i);
+  void NotePrecision(const Node& node, const std::string& name, const QdqParameters& parameters);
   Result<bool> AllAgree(const std::string& integers, const QdqParameters& parameters) const;
   bool Counts(const std::string& value, const std::string& integers) const;
   bool Wanted(const std::string& integers) const;
@@ -116,8 +117,10 @@ void Planner::AliasOne(std::size_t dequantizer, const std::string& name) {
   const Node& node = index_.node(dequantizer);
   const std::string& output = node.outputs[0];
   if (output != name && IsPlainOutput(output)) {
-    plan_.replaced.emplace(dequantizer, CastNode(node, name, output, ElementType::kFloat));
-    ledger_.Changed(output, "producer", "a Cast of '" + name + "' to FLOAT");
+    const ElementType real = format::RealTypeOf(plan_.types.at(name));
+    plan_.replaced.emplace(dequantizer, CastNode(node, name, output, real));
+    ledger_.Changed(output, "producer",
+                    "a Cast of '" + name + "' to " + std::string(format::Name(real)));
     return;
   }
   plan_.removed.insert(dequantizer);
@@ -257,6 +260,16 @@ void Planner::TakeFromProducer(std::size_t quantizer, const std::string& name) {
   plan_.dropped.insert(real);
 }
 
+// A type says nothing of a quotient of 16 bits.
+void Planner::NotePrecision(const Node& node, const std::string& name,
+                            const QdqParameters& parameters) {
+  const ElementType real = format::RealTypeOf(parameters.quantization);
+  if (as_recorded_ || !DividesInHalf(index_.model().OpsetVersion(""), node, real)) return;
+  ledger_.Changed(name, "precision",
+                  "divided in " + std::string(format::Name(real)) +
+                      "; by its type exactly, or in binary32 (float32.S2)");
+}
+
 Result<void> Planner::FoldQuantizer(std::size_t i) {
   const Node& node = index_.node(i);
   QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node, why_[i]));
@@ -278,6 +291,7 @@ Result<void> Planner::FoldQuantizer(std::size_t i) {
   if (!Wanted(integers)) return {};
   const std::string name = NameFor(integers);
   SetType(name, *parameters, {name, real, integers});
+  NotePrecision(node, name, *parameters);
   TakeFromProducer(i, name);
   Alias(integers, name);
   return {};

@@ -174,9 +174,10 @@ Result<std::string> Exporter::AddClip(const std::string& value, const std::strin
   Node clip;
   clip.name = value + "/Clip";
   clip.op_type = "Clip";
-  clip.inputs = {names_.Unique(value + "/unclipped"),
-                 AddInitializer(value + "/min", RealBound(q, range.min)),
-                 AddInitializer(value + "/max", RealBound(q, range.max))};
+  QTX_ASSIGN_OR_RETURN(const format::Tensor min, RealBound(q, range.min));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor max, RealBound(q, range.max));
+  clip.inputs = {names_.Unique(value + "/unclipped"), AddInitializer(value + "/min", min),
+                 AddInitializer(value + "/max", max)};
   clip.outputs = {to};
   ledger_.Changed(value, "quant_min", "a Clip before Quant, and an annotation");
   nodes.push_back(clip);

@@ -182,8 +182,6 @@ OnnxMaker HalfProduct(ElementType type) {
 }
 
 TEST(FromQdq, SaysWhyAPairStays) {
-  EXPECT_EQ(StayingLine(HalfProduct(ElementType::kFloat16).model, "d"),
-            "DequantizeLinear stays as it is: its scale is FLOAT16, that of a type FLOAT");
   OnnxMaker computed = ReluBetweenPairs();
   computed.Node("Relu", {"a/scale"}, {"s"});
   auto& nodes = computed.model.graph.nodes;
@@ -201,13 +199,25 @@ TEST(FromQdq, RefusesFloat16BesideQuantizedValues) {
   EXPECT_EQ(mixed.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(mixed.error().where, "node 'y_node' (MatMul): value 'x'");
   EXPECT_EQ(mixed.error().message,
-            "found FLOAT16 beside INT8Q 'd'; reals are quantized or FLOAT, and nothing is rounded "
-            "to 16 bits");
-  maker.model.graph.nodes[0].attributes = {
+            "found FLOAT16 beside INT8Q of FLOAT reals 'd'; ONNX has one type of reals there "
+            "(real_type)");
+}
+
+// Source: dequantize_linear.S5.
+TEST(FromQdq, TakesTheTypeOfTheRealsFromScaleOrOutputDtype) {
+  OnnxMaker by_attribute = HalfProduct(ElementType::kFloat);
+  by_attribute.model.graph.nodes[0].attributes = {
       format::Attribute::Int("output_dtype", static_cast<std::int64_t>(ElementType::kFloat16))};
-  const auto rounded = FromOnnx(maker.model);
-  ASSERT_FALSE(rounded.has_value());
-  EXPECT_EQ(rounded.error().where, "node 'd_node' (DequantizeLinear): value 'd'");
+  for (const OnnxMaker& maker : {HalfProduct(ElementType::kFloat16), by_attribute}) {
+    const auto read = FromOnnx(maker.model);
+    ASSERT_TRUE(read.has_value()) << read.error().message;
+    EXPECT_EQ(OpTypes(read->model), std::vector<std::string>{"MatMul"});
+    const format::ValueInfo* d = read->model.graph.FindValue("d");
+    ASSERT_TRUE(d != nullptr && d->type && d->type->quantization);
+    EXPECT_EQ(d->type->elem_type, ElementType::kInt8Q);
+    EXPECT_EQ(d->type->quantization->real_type, ElementType::kFloat16);
+    EXPECT_EQ(read->model.OpsetVersion("qtx"), 3);
+  }
 }
 
 // gemm.C1: ONNX Runtime's quantizer has written such nodes, which it does not take itself.
