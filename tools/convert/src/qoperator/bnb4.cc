@@ -160,6 +160,7 @@ Result<MaybeLift> LiftBnb4(const LiftContext& context, const Node& node) {
   QdqParameters parameters{ElementType::kUint4Q, {}};
   QTX_ASSIGN_OR_RETURN(parameters.quantization, Bnb4Type(shape, *factors));
   Lift lift{PlainNode(node, "MatMul"), {}, {}, {}, {}, {}};
+  if (format::IsHalf(absmax->elem_type)) parameters.quantization.real_type = absmax->elem_type;
   lift.weight = NewWeight{node.inputs[1], Bnb4Codes(shape, *b), std::move(parameters), 1};
   lift.node.attributes.clear();
   lift.node.inputs = {node.inputs[0], node.inputs[1]};

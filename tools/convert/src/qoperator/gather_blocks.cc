@@ -6,6 +6,7 @@
 
 #include "errors.h"
 #include "qoperator/constants.h"
+#include "qoperator/n_bits_write.h"
 #include "qoperator/operators.h"
 #include "qtx/format/attributes.h"
 #include "qtx/format/levels.h"
@@ -23,7 +24,6 @@ using MaybeLift = std::optional<Lift>;
 
 // Attributes in the origin of a lifted node.
 constexpr const char* kBlockZeroPoints = "zero_points";  // the tensor, if present
-constexpr const char* kBlockScales = "scales_type";      // if not FLOAT
 constexpr const char* kBytes = "bytes";                  // data was UINT8
 
 struct Table {
@@ -154,10 +154,7 @@ void KeepForm(const GatherConstants& constants, Node& node) {
     attribute.t = format::ToTensorData(kBlockZeroPoints, *constants.zero_points);
     attributes.push_back(std::move(attribute));
   }
-  if (constants.scales.elem_type != ElementType::kFloat) {
-    attributes.push_back(
-        Attribute::Int(kBlockScales, static_cast<std::int64_t>(constants.scales.elem_type)));
-  }
+  KeepScales(constants.scales, attributes);
   if (constants.data.elem_type == ElementType::kUint8)
     attributes.push_back(Attribute::Int(kBytes, 1));
 }
@@ -194,10 +191,6 @@ Result<MaybeLift> LiftGatherBlocks(const LiftContext& context, const Node& node)
   if (!constants) return MaybeLift();
   QTX_ASSIGN_OR_RETURN(auto table, TableOf(context, node, constants->data));
   if (!table) return MaybeLift();
-  if (constants->scales.elem_type != ElementType::kFloat) {
-    context.why = "its reals are " + std::string(format::Name(constants->scales.elem_type));
-    return MaybeLift();
-  }
   const auto scales = Floats(constants->scales);
   if (!scales) return Invalid("'scales'", "expected a float type");
   if (!std::ranges::all_of(*scales, [](float scale) { return std::isfinite(scale); }))
@@ -205,6 +198,8 @@ Result<MaybeLift> LiftGatherBlocks(const LiftContext& context, const Node& node)
   QdqParameters parameters{*format::QuantizedOf(table->stored.elem_type), {}};
   QTX_ASSIGN_OR_RETURN(parameters.quantization, Layout(*table, constants->scales));
   parameters.quantization.scale = *scales;
+  if (format::IsHalf(constants->scales.elem_type))
+    parameters.quantization.real_type = constants->scales.elem_type;
   QTX_ASSIGN_OR_RETURN(parameters.quantization.offset,
                        Offsets(*table, constants->scales, constants->zero_points));
   if (std::ranges::all_of(parameters.quantization.offset, [](auto o) { return o == 0; }))
@@ -228,9 +223,10 @@ std::optional<GatherBlocksInputs> PackGatherBlocks(Tensor table, const format::O
     const std::int64_t block = q.block_shape.empty() ? 1 : q.block_shape[i];
     counts.push_back((table.dims[i] + block - 1) / block);
   }
-  inputs.scales = {ElementType::kFloat, counts, std::nullopt, {}};
-  const auto bytes = std::as_bytes(std::span(q.scale));
-  inputs.scales.bytes.assign(bytes.begin(), bytes.end());
+  auto scales = FormerScales(q.scale, &origin);
+  if (!scales.has_value()) return std::nullopt;
+  inputs.scales = *std::move(scales);
+  inputs.scales.dims = counts;
   table.elem_type = format::StorageOf(table.elem_type);
   table.quantization.reset();
   std::vector<std::int32_t> offsets = q.offset;

@@ -182,6 +182,8 @@ Result<NewWeight> WeightOf(const NBitsShape& shape, const Node& node, const Cons
   auto parameters = ParametersOf(shape, *scales, *zero);
   if (!parameters.has_value()) return At("'" + InputOf(node, 2) + "'", parameters.error());
   Tensor stored = Transposed(shape, constants.b, rows);
+  if (format::IsHalf(constants.scales.elem_type))
+    parameters->quantization.real_type = constants.scales.elem_type;
   return NewWeight{InputOf(node, 1), std::move(stored), *std::move(parameters), 1};
 }
 

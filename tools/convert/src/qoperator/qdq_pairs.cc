@@ -51,7 +51,7 @@ class PairWriter {
   bool Replace(const std::string& name, format::TensorData data);
   const std::string* CopyOf(const std::string& value, const QdqParameters& parameters) const;
   void Annotate(const std::string& value, const QdqParameters& parameters);
-  void DeclareReal(const Node& node);
+  void DeclareReal(const Node& node, format::ElementType type);
   void DropUnread(std::set<std::string> candidates);
   std::set<std::string> DropAnnotations(const Annotations& annotations);
 
@@ -271,18 +271,15 @@ std::string PairWriter::AddWeight(const NewWeight& weight) {
   return name;
 }
 
-// Declares the FLOAT result of a product of integers.
-void PairWriter::DeclareReal(const Node& node) {
+// Declares the result of a product or a gather of integers.
+void PairWriter::DeclareReal(const Node& node, format::ElementType type) {
   const std::string& value = node.outputs[0];
   reals_.insert(value);
   if (index_.TypeOf(value) != nullptr) return;
   format::ValueInfo info;
   info.name = value;
   info.type.emplace();
-  info.type->elem_type = format::ElementType::kFloat;
-  const format::TensorType* a = index_.TypeOf(node.inputs[0]);  // FLOAT16 with a weight of few bits
-  if (a != nullptr && a->elem_type == format::ElementType::kFloat16)
-    info.type->elem_type = a->elem_type;
+  info.type->elem_type = type;
   model_.graph.values.push_back(std::move(info));
 }
 
@@ -308,8 +305,11 @@ Result<void> PairWriter::WriteLift(const Lift& lift) {
   }
   model_.graph.nodes.insert(model_.graph.nodes.end(), lift.after.begin(), lift.after.end());
   if (!lift.outputs.empty()) return {};
-  DeclareReal(lift.node);
-  for (const Node& added : lift.after) DeclareReal(added);
+  const format::ElementType real = lift.weight
+                                       ? format::RealTypeOf(lift.weight->parameters.quantization)
+                                       : format::ElementType::kFloat;
+  DeclareReal(lift.node, real);
+  for (const Node& added : lift.after) DeclareReal(added, real);
   return {};
 }
 
