@@ -158,6 +158,8 @@ std::vector<ValueFacts> Inference::FactsOf(const std::vector<std::string>& names
 // stock one, otherwise whether the opset has the operator and its attributes.
 Result<void> Inference::VisitOnnx(Application& a, bool has_section) const {
   const catalogue::OnnxOperator* op = catalogue::FindOnnxOperator(a.node.op_type, opset_);
+  if (op == nullptr && catalogue::IsRuntimesInOnnxDomain(a.node.op_type))
+    return CheckApplication(a);
   if (op == nullptr) return CheckOnnxForm(a.node, opset_);  // which refuses it
   if (has_section && !is_stock_) return catalogue::CheckOnnxAttributes(*op, a.node, opset_);
   const bool is_control_flow = IsControlFlow(a.node);  // which moves quantized values, too

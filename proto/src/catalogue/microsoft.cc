@@ -244,6 +244,7 @@ std::vector<OpSchema> MakeMicrosoftRows() {
                                 QLinearWhere(),
                                 MicrosoftQuantizeLinear(),
                                 MicrosoftDequantizeLinear()};
+  AddLanguageModelRows(rows);
   for (OpSchema& row : rows) {
     row.domain = kMicrosoftDomain;
     row.shape_clause = "graph.C9";

@@ -127,20 +127,20 @@ void Prepend(std::vector<LedgerEntry> entries, std::vector<LedgerEntry>& to) {
 }
 
 // For forms without encodings and levels: reads the records and multiplies levels out, then calls
-// `write`.
-template <Result<Export> (*write)(const format::Model&, const Options&)>
+// `write`. `own_forms`: the writer says itself which bases, code books and signs of scales it holds.
+template <Result<Export> (*write)(const format::Model&, const Options&), bool own_forms = false>
 Result<Export> Flat(const format::Model& model, const Options& options) {
   if (format::HasEncoding(model)) {
     Ledger ledger(options);
     QTX_ASSIGN_OR_RETURN(const format::Model decoded, Decoded(model, ledger));
-    auto written = Flat<write>(decoded, options);
+    auto written = Flat<write, own_forms>(decoded, options);
     if (written.has_value()) Prepend(ledger.Take(), written->ledger);
     return written;
   }
-  QTX_RETURN_IF_ERROR(CheckIntegerForms(model));
+  if (!own_forms) QTX_RETURN_IF_ERROR(CheckIntegerForms(model));
   if (!format::HasLevels(model)) return write(model, options);
   Ledger ledger(options);
-  QTX_ASSIGN_OR_RETURN(const format::Model flat, WithoutLevels(model, ledger));
+  QTX_ASSIGN_OR_RETURN(const format::Model flat, WithoutLevels(model, ledger, own_forms));
   auto written = write(flat, options);
   if (written.has_value()) Prepend(ledger.Take(), written->ledger);
   return written;
@@ -191,7 +191,7 @@ constexpr std::array kKinds = {
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",
-         HasQOperator, ReadOnnx, Flat<WriteQOperator>},
+         HasQOperator, ReadOnnx, Flat<WriteQOperator, true>},
     Kind{"qonnx", "QONNX: Quant and BipolarQuant nodes, Brevitas' and FINN's spelling too", IsQonnx,
          ReadOnnx, OfFloats<Flat<ToQonnx>>},
     Kind{"qdq", "stock ONNX with QuantizeLinear and DequantizeLinear", HasQuantizer, ReadOnnx,

@@ -22,8 +22,9 @@ void ForEachValue(format::Graph& graph, const Visit& visit) {
 }
 
 // The type with one scale for each block.  Errors: kUnsupported for a base; those of Resolve.
-Result<Quantization> Flattened(const format::Model& model, const format::ValueInfo& info) {
-  if (format::HasBase(*info.type->quantization)) {
+Result<Quantization> Flattened(const format::Model& model, const format::ValueInfo& info,
+                               bool keep_bases) {
+  if (!keep_bases && format::HasBase(*info.type->quantization)) {
     return Error{ErrorCode::kUnsupported, PlaceOfValue(info.name),
                  "base_levels: the target has no base"};
   }
@@ -53,15 +54,17 @@ void DropFactors(std::set<std::string> factors, format::Graph& graph) {
   std::erase_if(graph.values, gone);
 }
 
-Result<format::Model> WithoutLevels(const format::Model& model, Ledger& ledger) {
+Result<format::Model> WithoutLevels(const format::Model& model, Ledger& ledger, bool keep_bases) {
   format::Model flat = model;
   std::set<std::string> factors, told;
   for (auto* list : {&flat.graph.inputs, &flat.graph.outputs, &flat.graph.values}) {
     for (format::ValueInfo& info : *list) {
       if (!ValueHasLevels(info)) continue;
+      const bool scales = !info.type->quantization->scale_levels.empty();
       for (const auto& level : info.type->quantization->scale_levels) factors.insert(level.tensor);
-      QTX_ASSIGN_OR_RETURN(info.type->quantization, Flattened(model, info));
-      if (told.insert(info.name).second)
+      for (const auto& level : info.type->quantization->base_levels) factors.insert(level.tensor);
+      QTX_ASSIGN_OR_RETURN(info.type->quantization, Flattened(model, info, keep_bases));
+      if (scales && told.insert(info.name).second)
         ledger.Changed(info.name, "scale_levels", "one scale for each block, their product");
     }
   }

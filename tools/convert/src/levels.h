@@ -10,8 +10,9 @@
 namespace qtx::convert {
 
 /// Replaces scale_levels by the scales they multiply to; exact, but larger.
-/// Errors: kUnsupported for a base, naming the value; those of Resolve.
-Result<format::Model> WithoutLevels(const format::Model& model, Ledger& ledger);
+/// Errors: kUnsupported for a base, unless bases are kept, as one level; those of Resolve.
+Result<format::Model> WithoutLevels(const format::Model& model, Ledger& ledger,
+                                    bool keep_bases = false);
 
 /// Drops those of the initializers `factors`, which held factors, that nothing reads any more.
 void DropFactors(std::set<std::string> factors, format::Graph& graph);

@@ -1,12 +1,15 @@
 // FromOnnx: folds constants, rewrites each dialect to Q/DQ pairs, then folds the pairs into types.
 #include <algorithm>
 
+#include "contrib/expand.h"
 #include "encodings.h"
 #include "onnx/dimensions.h"
 #include "onnx/expand_functions.h"
 #include "onnx/flat_form.h"
 #include "onnx/fold_constants.h"
+#include "onnx/nodes.h"
 #include "onnx/reals.h"
+#include "opset/opset.h"
 #include "qdq/fold.h"
 #include "qdq/record.h"
 #include "qonnx/dialect.h"
@@ -64,6 +67,8 @@ Result<Conversion> FromFlat(const format::Model& model, const Options& options,
     QTX_ASSIGN_OR_RETURN(pairs.model, RewriteQonnx(pairs.model, ledger));
   }
   if (!as_recorded) {
+    if (model.OpsetVersion("") >= kExpandedOpset)
+      pairs.model = ExpandContrib(pairs.model, ledger);
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
@@ -78,8 +83,32 @@ void Append(std::vector<LedgerEntry> entries, std::vector<LedgerEntry>& to) {
   std::ranges::move(entries, std::back_inserter(to));
 }
 
+// `model` in the opset that the expansions of its nodes need, where it has such nodes and can be
+// moved; else nullopt.
+std::optional<format::Model> RaisedForContrib(const format::Model& model, Ledger& ledger) {
+  if (model.OpsetVersion("") >= kExpandedOpset || !AnyNode(model, IsContribNode)) return {};
+  const format::FlatModel flat(model);
+  Ledger unused;
+  if (ReadRecord(flat.model(), unused).all() || !HasExpansion(flat.model())) return {};
+  auto raised = ToOpset(model, kExpandedOpset, unused);
+  if (raised.has_value()) {
+    ledger.Changed("model", "opset_import",
+                   "ai.onnx " + std::to_string(kExpandedOpset) +
+                       ", which has what nodes of com.microsoft stand for");
+    return *std::move(raised);
+  }
+  ledger.Changed("model", "opset_import",
+                 "nodes of com.microsoft stay as they are: not moved to ai.onnx " +
+                     std::to_string(kExpandedOpset) + ": " + raised.error().where + ": " +
+                     raised.error().message);
+  return {};
+}
+
 // FromOnnx of a model whose functions stay.
-Result<Conversion> FromGraph(const format::Model& model, const Options& options) {
+Result<Conversion> FromGraph(const format::Model& given, const Options& options) {
+  Ledger moves(options);
+  const std::optional<format::Model> raised = RaisedForContrib(given, moves);
+  const format::Model& model = raised ? *raised : given;
   Recorded recorded;
   auto conversion = OnFlatForm(
       model, [&](const format::Model& flat) { return FromFlat(flat, options, recorded); });
@@ -88,6 +117,7 @@ Result<Conversion> FromGraph(const format::Model& model, const Options& options)
   RestoreImports(recorded, conversion->model, ledger);
   if (!recorded.all()) ImportMicrosoft(conversion->model, ledger);
   Append(ledger.Take(), conversion->ledger);
+  Append(moves.Take(), conversion->ledger);
   return conversion;
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "qdq/parameters.h"
+#include "qoperator/bnb4.h"
+#include "qoperator/gather_blocks.h"
 #include "qoperator/n_bits_write.h"
 #include "qoperator/type_inference.h"
 
@@ -14,8 +16,20 @@ using format::Attribute;
 using format::Node;
 
 // Attributes of an origin that the plain operator lacks.
-constexpr std::array<std::string_view, 8> kOwnAttributes = {
-    "K", "N", "accuracy_level", "alpha", "bits", "block_size", "channels_last", "opset"};
+constexpr std::array<std::string_view, 14> kOwnAttributes = {"K",
+                                                             "N",
+                                                             "accuracy_level",
+                                                             "alpha",
+                                                             "bits",
+                                                             "block_size",
+                                                             "channels_last",
+                                                             "gather_axis",
+                                                             "opset",
+                                                             "quantize_axis",
+                                                             "quant_type",
+                                                             "training_mode",
+                                                             "transB",
+                                                             "weight_prepacked"};
 
 // The original attributes with their current values, then new ones.
 std::vector<Attribute> AttributesOf(const Node& node) {
@@ -90,6 +104,11 @@ const std::vector<std::string>& FormWriter::ParametersOf(const std::string& valu
 }
 
 void FormWriter::AddInitializers() {
+  for (const Node& node : context_.model.graph.nodes) {
+    for (const std::string& input : node.inputs) unread_.erase(input);
+  }
+  std::erase_if(context_.model.graph.initializers,
+                [this](const auto& data) { return unread_.contains(data.name); });
   std::ranges::move(added_, std::back_inserter(context_.model.graph.initializers));
 }
 
@@ -106,6 +125,22 @@ const Node* FormWriter::BiasOf(const Node& product) const {
   return same && real ? &add : nullptr;
 }
 
+// The Gather that orders the columns of A by the g_idx of a former MatMulNBits; nullptr for none.
+Result<const Node*> FormWriter::OrderOf(const Node& product) const {
+  const GraphIndex& index = context_.index;
+  const auto producer = index.Producer(product.inputs[0]);
+  if (!producer || !index.OnlyUse(product.inputs[0])) return nullptr;
+  const Node& gather = index.node(*producer);
+  if (!IsStock(gather, "Gather") || !gather.origin || *gather.origin != *product.origin ||
+      gather.inputs.size() != 2 || gather.IntOr("axis", 0) != -1 ||
+      context_.types.contains(gather.inputs[0]) || context_.types.contains(gather.outputs[0]))
+    return nullptr;
+  QTX_ASSIGN_OR_RETURN(const auto order, index.Constant(gather.inputs[1]));
+  if (!order || order->elem_type != format::ElementType::kInt64) return nullptr;
+  const auto rows = FormerRowOrder(*product.origin, format::ElementCount(*order));
+  return rows && std::ranges::equal(*rows, order->As<std::int64_t>()) ? &gather : nullptr;
+}
+
 Result<void> FormWriter::Choose() {
   for (const Node& node : context_.index.model().graph.nodes) {
     if (node.outputs.empty()) continue;
@@ -115,6 +150,14 @@ Result<void> FormWriter::Choose() {
     forms_.emplace(&node, **form);
     const bool takes =
         (*form)->op_type == "MatMulNBits" || (*form)->op_type == "MatMulIntegerToFloat";
+    if ((*form)->op_type == "MatMulNBits" && CameAs(node, "MatMulNBits")) {
+      QTX_ASSIGN_OR_RETURN(const Node* gather, OrderOf(node));
+      if (gather != nullptr) {
+        orders_.emplace(&node, gather);
+        absorbed_.insert(gather);
+        if (!context_.index.IsOutput(gather->inputs[1])) unread_.insert(gather->inputs[1]);
+      }
+    }
     const Node* add = takes && CameAs(node, (*form)->op_type) ? BiasOf(node) : nullptr;
     if (add == nullptr) continue;
     biases_.emplace(&node, add);
@@ -209,11 +252,12 @@ Result<void> FormWriter::WriteNBits(const Node& node, const Form& form) {
                        format::LoadInitializer(context_.index.view(), name));
   const format::Origin* origin = CameAs(node, form.op_type) ? &*node.origin : nullptr;
   const bool is_signed = format::StorageRange(w.elem_type).min < 0;
-  auto packed = PackNBits(w, origin);
+  const auto gather = orders_.find(&node);
+  auto packed = PackNBits(w, origin, gather != orders_.end());
   if (!packed.has_value()) return At("value '" + name + "'", packed.error());
   context_.model.graph.initializers[context_.index.InitializerPlace(name)] =
       format::ToTensorData(name, packed->b);
-  packed_.emplace(name, packed->b.dims);
+  packed_.emplace(name, std::pair(format::ElementType::kUint8, packed->b.dims));
   Node written = Started(node, form);
   if (is_signed) {
     const std::int64_t half = packed->shape.default_offset();
@@ -229,6 +273,8 @@ Result<void> FormWriter::WriteNBits(const Node& node, const Form& form) {
   SetInt(written, "block_size", packed->shape.block);
   written.inputs = {
       node.inputs[0], name, AddInitializer(name + "/scale", packed->scales), "", "", ""};
+  if (gather != orders_.end()) written.inputs[0] = gather->second->inputs[0];
+  if (packed->g_idx) written.inputs[4] = AddInitializer(name + "/g_idx", *packed->g_idx);
   if (packed->zero_points)
     written.inputs[3] = AddInitializer(name + "/zero_point", *packed->zero_points);
   if (const auto add = biases_.find(&node); add != biases_.end()) {
@@ -239,9 +285,46 @@ Result<void> FormWriter::WriteNBits(const Node& node, const Form& form) {
   return {};
 }
 
+// False where the weights are no longer of the former node's form.
+Result<bool> FormWriter::WriteBnb4(const Node& node, const Form& form) {
+  const std::string& name = node.inputs[1];
+  QTX_ASSIGN_OR_RETURN(const format::Tensor w,
+                       format::LoadInitializer(context_.index.view(), name));
+  auto packed = PackBnb4(w, *node.origin);
+  if (!packed.has_value()) return At("value '" + name + "'", packed.error());
+  if (!*packed) return false;
+  context_.model.graph.initializers[context_.index.InitializerPlace(name)] =
+      format::ToTensorData(name, (*packed)->b);
+  packed_.emplace(name, std::pair(format::ElementType::kUint8, (*packed)->b.dims));
+  Node written = Started(node, form);
+  written.inputs = {node.inputs[0], name, AddInitializer(name + "/absmax", (*packed)->absmax)};
+  Finished(std::move(written));
+  return true;
+}
+
+// False where the table is no longer of the former node's form.
+Result<bool> FormWriter::WriteGatherBlocks(const Node& node, const Form& form) {
+  const std::string& name = node.inputs[0];
+  QTX_ASSIGN_OR_RETURN(format::Tensor table, format::LoadInitializer(context_.index.view(), name));
+  const auto packed = PackGatherBlocks(std::move(table), *node.origin);
+  if (!packed) return false;
+  context_.model.graph.initializers[context_.index.InitializerPlace(name)] =
+      format::ToTensorData(name, packed->data);
+  packed_.emplace(name, std::pair(packed->data.elem_type, packed->data.dims));
+  Node written = Started(node, form);
+  std::erase_if(written.attributes, [](const Attribute& a) { return a.name == "axis"; });
+  written.inputs = {name, node.inputs[1], AddInitializer(name + "/scale", packed->scales), ""};
+  if (packed->zero_points)
+    written.inputs[3] = AddInitializer(name + "/zero_point", *packed->zero_points);
+  Finished(std::move(written));
+  return true;
+}
+
 Result<bool> FormWriter::Write(const Node& node) {
   const auto form = forms_.find(&node);
   if (form == forms_.end()) return false;
+  if (form->second.op_type == "GatherBlockQuantized") return WriteGatherBlocks(node, form->second);
+  if (form->second.op_type == "MatMulBnb4") return WriteBnb4(node, form->second);
   if (form->second.op_type == "MatMulNBits") {
     QTX_RETURN_IF_ERROR(WriteNBits(node, form->second));
   } else if (form->second.op_type == "MatMulInteger" || form->second.op_type == "ConvInteger") {
@@ -255,8 +338,8 @@ Result<bool> FormWriter::Write(const Node& node) {
 void FormWriter::DeclarePacked(format::ValueInfo& info) const {
   const auto packed = packed_.find(info.name);
   if (packed == packed_.end()) return;
-  info.type->elem_type = format::ElementType::kUint8;
-  info.type->shape = format::ToShape(packed->second);
+  info.type->elem_type = packed->second.first;
+  info.type->shape = format::ToShape(packed->second.second);
 }
 
 }  // namespace qtx::convert

@@ -48,18 +48,24 @@ class FormWriter {
   Result<void> WriteLayout(const format::Node& node, const Form& form);
   Result<void> WriteIntegerProduct(const format::Node& node, const Form& form);
   Result<void> WriteNBits(const format::Node& node, const Form& form);
+  Result<bool> WriteBnb4(const format::Node& node, const Form& form);
+  Result<bool> WriteGatherBlocks(const format::Node& node, const Form& form);
   format::Node Started(const format::Node& node, const Form& form) const;
   void Finished(format::Node written);
   const format::Node* BiasOf(const format::Node& product) const;
+  Result<const format::Node*> OrderOf(const format::Node& product) const;
   std::string AddInitializer(const std::string& name, const format::Tensor& tensor);
 
   FormContext context_;
   std::map<const format::Node*, Form> forms_;
   std::map<const format::Node*, const format::Node*> biases_;  // product, its Add
+  std::map<const format::Node*, const format::Node*> orders_;  // product, the Gather before it
   std::set<const format::Node*> absorbed_;
   std::map<std::string, std::vector<std::string>> parameters_;
-  std::map<std::string, format::Dims> packed_;  // weights of MatMulNBits
+  // Weights of MatMulNBits and GatherBlockQuantized, as they are stored.
+  std::map<std::string, std::pair<format::ElementType, format::Dims>> packed_;
   std::vector<format::TensorData> added_;
+  std::set<std::string> unread_;  // initializers of absorbed nodes
 };
 
 }  // namespace qtx::convert

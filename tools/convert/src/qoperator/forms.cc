@@ -4,10 +4,12 @@
 #include <array>
 #include <bit>
 
+#include "qoperator/bnb4.h"
 #include "qoperator/lift.h"
 #include "qoperator/operators.h"
 #include "qtx/format/accumulator.h"
 #include "qtx/format/attributes.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::convert {
 namespace {
@@ -59,7 +61,9 @@ MaybeForm ElementwiseForm(const Node& node, std::string_view form, const Quantiz
   if (result == nullptr || !EightBits(*result) || !PerTensor(*result)) return std::nullopt;
   for (std::size_t i = first; i < node.inputs.size(); ++i) {
     const TensorType* type = TypeIn(types, node.inputs[i]);
-    if (type == nullptr || !EightBits(*type) || !PerTensor(*type)) return std::nullopt;
+    if (type == nullptr || !EightBits(*type) || !PerTensor(*type) ||
+        !format::HasIntegerForm(*type->quantization))
+      return std::nullopt;
     if (type->elem_type != result->elem_type && form != "QLinearConcat") return std::nullopt;
   }
   if (node.op_type == "AveragePool" && node.Find("dilations") != nullptr) return std::nullopt;
@@ -127,9 +131,15 @@ Result<MaybeForm> ProductForm(const Node& node, const GraphIndex& index,
   const TensorType* w = TypeIn(types, InputOf(node, 1));
   const TensorType* y = node.outputs.size() == 1 ? TypeIn(types, node.outputs[0]) : nullptr;
   if (w != nullptr && x == nullptr && y == nullptr && node.op_type == "MatMul" &&
-      IsNBitsWeight(*w) && index.Initializer(node.inputs[1]) != nullptr &&
-      index.Uses(node.inputs[1]).size() == 1)
-    return MaybeForm(Named(node, "MatMulNBits"));
+      index.Initializer(node.inputs[1]) != nullptr && index.Uses(node.inputs[1]).size() == 1) {
+    if (IsNBitsWeight(*w)) return MaybeForm(Named(node, "MatMulNBits"));
+    if (CameAs(node, "MatMulBnb4") && IsBnb4Weight(*w, *node.origin))
+      return MaybeForm(Named(node, "MatMulBnb4"));
+  }
+  const auto has_form = [](const TensorType* type) {
+    return type == nullptr || format::HasIntegerForm(*type->quantization);
+  };
+  if (!has_form(x) || !has_form(w)) return MaybeForm();
   if (x == nullptr || w == nullptr || !HasIntegerAccumulator(node, index, *x, *w))
     return MaybeForm();
   if (!ProductTypes(node, *x, *w, y)) {
@@ -160,9 +170,9 @@ bool IsNBitsWeight(const TensorType& type) {
   using enum ElementType;
   static constexpr std::array kTypes = {kUint2Q, kUint4Q, kUint8Q, kInt2Q, kInt4Q, kInt8Q};
   return std::ranges::find(kTypes, type.elem_type) != kTypes.end() && type.shape &&
-         type.shape->size() == 2 && q.axis == std::vector<std::int64_t>{0, 1} &&
-         q.block_shape.size() == 2 && q.block_shape[1] == 1 && q.block_shape[0] >= 16 &&
-         q.block_shape[0] <= (1 << 16) &&
+         type.shape->size() == 2 && !format::HasCodeBook(q) &&
+         q.axis == std::vector<std::int64_t>{0, 1} && q.block_shape.size() == 2 &&
+         q.block_shape[1] == 1 && q.block_shape[0] >= 16 && q.block_shape[0] <= (1 << 16) &&
          std::has_single_bit(static_cast<std::uint64_t>(q.block_shape[0]));
 }
 
@@ -179,6 +189,10 @@ bool SameMeaning(const TensorType& a, const TensorType& b) {
 Result<MaybeForm> FormOf(const Node& node, const GraphIndex& index, const QuantizedTypes& types) {
   if (!format::IsOnnxDomain(node.domain)) return MaybeForm();
   if (format::HasAccumulator(node)) return ProductForm(node, index, types);
+  if (CameAs(node, "GatherBlockQuantized") && node.op_type == "Gather" &&
+      types.contains(InputOf(node, 0)) && index.Initializer(node.inputs[0]) != nullptr &&
+      index.Uses(node.inputs[0]).size() == 1 && !types.contains(node.outputs[0]))
+    return MaybeForm(Named(node, "GatherBlockQuantized"));
   const auto* row =
       std::ranges::find(kElementwise, std::string_view(node.op_type), &PlainRow::plain);
   if (row == kElementwise.end()) return MaybeForm();

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "qoperator/bnb4.h"
 #include "qoperator/constants.h"
+#include "qoperator/gather_blocks.h"
 #include "qoperator/integer_product.h"
 #include "qoperator/n_bits.h"
 #include "qoperator/operators.h"
@@ -181,12 +183,9 @@ Node PlainNode(const Node& from, std::string_view op_type) {
 
 Result<MaybeLift> LiftNode(const LiftContext& context, std::size_t i) {
   const Node& node = context.index.node(i);
-  if (IsContrib(node, "MatMulBnb4")) {
-    return Error{ErrorCode::kUnsupported, "op_type MatMulBnb4",
-                 "its codes stand for the levels of a table (FP4, NF4), not for scale * (stored - "
-                 "offset)"};
-  }
+  if (IsContrib(node, "MatMulBnb4")) return LiftBnb4(context, node);
   if (IsContrib(node, "MatMulNBits")) return LiftNBits(context, node);
+  if (IsContrib(node, "GatherBlockQuantized")) return LiftGatherBlocks(context, node);
   if (IsContrib(node, "MatMulInteger") || IsContrib(node, "ConvInteger"))
     return LiftIntegerProduct(context, i);
   if (const auto layout = LayoutOf(node)) {

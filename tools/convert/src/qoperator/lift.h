@@ -18,6 +18,7 @@ struct NewWeight {
   std::string name;
   format::Tensor stored;
   QdqParameters parameters;
+  std::size_t input = 1;  // of the node
 };
 
 struct Lift {
@@ -27,6 +28,8 @@ struct Lift {
   std::vector<format::Node> after;               // nodes on reals that follow it
   std::set<std::size_t> absorbed;                // further nodes that it replaces
   std::optional<NewWeight> weight;
+  std::vector<format::Node> before;           // nodes on reals that it reads
+  std::vector<format::TensorData> constants;  // initializers that these read
 };
 
 /// Context of the Lift functions.

@@ -10,6 +10,7 @@
 #include "qoperator/product_bias.h"
 #include "qtx/format/attributes.h"
 #include "qtx/format/limits.h"
+#include "qtx/graph/graph_builder.h"
 
 namespace qtx::convert {
 namespace {
@@ -53,45 +54,46 @@ ElementType StorageOfBits(std::int64_t bits) {
   return bits == 2 ? ElementType::kUint2 : bits == 4 ? ElementType::kUint4 : ElementType::kUint8;
 }
 
-// Scales in the order of the parameters of W, blocks before columns. A negative one is made
-// positive by taking the complements of its codes and of its offset:
-//   s * (code - z) = -s * ((max - code) - (max - z)).
-struct NBitsParameters {
-  QdqParameters type;
-  std::vector<bool> complement;
+struct Constants {
+  Tensor b, scales;
+  std::optional<Tensor> zero_points, g_idx;
 };
 
-Result<NBitsParameters> ParametersOf(const NBitsShape& shape, const std::vector<float>& scales,
-                                     const std::vector<std::int32_t>& offsets) {
-  NBitsParameters result{{*format::QuantizedOf(StorageOfBits(shape.bits)), {}}, {}};
-  format::Quantization& q = result.type.quantization;
+// Scales in the order of the parameters of W, blocks before columns; any sign, as files have them.
+Result<QdqParameters> ParametersOf(const NBitsShape& shape, const std::vector<float>& scales,
+                                   const NBitsZeroPoints& zero) {
+  QdqParameters parameters{*format::QuantizedOf(StorageOfBits(shape.bits)), {}};
+  format::Quantization& q = parameters.quantization;
   q.axis = {0, 1};
   q.block_shape = {shape.block, 1};
+  std::vector<float> base;
   for (std::int64_t b = 0; b < shape.blocks(); ++b) {
     for (std::int64_t n = 0; n < shape.n; ++n) {
       const auto at = static_cast<std::size_t>(n * shape.blocks() + b);
-      const float scale = scales[at];
-      if (!std::isfinite(scale) || scale == 0)
+      base.push_back(NBitsBase(scales[at], zero.rest[at]));
+      if (!std::isfinite(scales[at]) || !std::isfinite(base.back()))
         return Error{ErrorCode::kUnsupported, "scale " + std::to_string(at),
-                     "found " + format::HexFloat(scale) + ", which no quantized type has"};
-      q.scale.push_back(std::abs(scale));
-      q.offset.push_back(scale > 0 ? offsets[at]
-                                   : static_cast<std::int32_t>(shape.max_code()) - offsets[at]);
-      result.complement.push_back(scale < 0);
+                     "found " + format::HexFloat(scales[at]) +
+                         ", which with its zero point gives no finite reals"};
+      q.scale.push_back(scales[at]);
+      q.offset.push_back(zero.offsets[at]);
     }
   }
-  return result;
+  if (std::ranges::any_of(base, [](float value) { return value != 0; }))
+    q.base_levels = {{.value = std::move(base)}};
+  return parameters;
 }
 
-Tensor Transposed(const NBitsShape& shape, const Tensor& b, const std::vector<bool>& complement) {
+// Row j of the result is row rows[j] of B, or j where there are none.
+Tensor Transposed(const NBitsShape& shape, const Tensor& b, const std::vector<std::int64_t>& rows) {
   Tensor w{StorageOfBits(shape.bits), {shape.k, shape.n}, std::nullopt, {}};
   w.bytes.resize(static_cast<std::size_t>((shape.k * shape.n * shape.bits + 7) / 8));
   const auto mask = static_cast<unsigned>(shape.max_code());
   for (std::int64_t k = 0; k < shape.k; ++k) {
     for (std::int64_t n = 0; n < shape.n; ++n) {
-      const CodePlace from = PlaceOf(shape, n, k);
-      unsigned code = std::to_integer<unsigned>(b.bytes[from.byte]) >> from.shift & mask;
-      if (complement[static_cast<std::size_t>(k / shape.block * shape.n + n)]) code = mask - code;
+      const std::int64_t row = rows.empty() ? k : rows[static_cast<std::size_t>(k)];
+      const CodePlace from = PlaceOf(shape, n, row);
+      const unsigned code = std::to_integer<unsigned>(b.bytes[from.byte]) >> from.shift & mask;
       const std::int64_t bit = (k * shape.n + n) * shape.bits;
       w.bytes[static_cast<std::size_t>(bit / 8)] |= static_cast<std::byte>(code << (bit % 8));
     }
@@ -115,20 +117,21 @@ std::string TailOf(const NBitsShape& shape, const Tensor& b) {
   return any ? tail : "";
 }
 
-void KeepInOrigin(const std::optional<Tensor>& zero_points, const Tensor& scales, std::string tail,
-                  Node& node) {
+Attribute TensorAttribute(const char* name, const Tensor& tensor) {
+  Attribute attribute;
+  attribute.name = name;
+  attribute.type = format::AttributeType::kTensor;
+  attribute.t = format::ToTensorData(name, tensor);
+  return attribute;
+}
+
+void KeepInOrigin(const Constants& constants, std::string tail, Node& node) {
   if (!node.origin || node.origin->framework != kOnnxFramework) return;
   auto& attributes = node.origin->attributes;
-  if (zero_points) {
-    Attribute attribute;
-    attribute.name = kZeroPoints;
-    attribute.type = format::AttributeType::kTensor;
-    attribute.t = format::ToTensorData(kZeroPoints, *zero_points);
-    attributes.push_back(std::move(attribute));
-  }
-  if (scales.elem_type != ElementType::kFloat)
-    attributes.push_back(Attribute::Int(kScalesType, static_cast<std::int64_t>(scales.elem_type)));
-  if (scales.dims.size() != 1) attributes.push_back(Attribute::Ints(kScalesDims, scales.dims));
+  if (constants.zero_points)
+    attributes.push_back(TensorAttribute(kZeroPoints, *constants.zero_points));
+  if (constants.g_idx) attributes.push_back(TensorAttribute(kGIdx, *constants.g_idx));
+  KeepScales(constants.scales, attributes);
   if (!tail.empty()) attributes.push_back(Attribute::String(kTail, std::move(tail)));
 }
 
@@ -150,37 +153,38 @@ bool WasSigned(const Node& node) {
              node.origin->attributes.end();
 }
 
-struct Constants {
-  Tensor b, scales;
-  std::optional<Tensor> zero_points;
-};
-
 Result<std::optional<Constants>> ReadConstants(const LiftContext& context, const Node& node) {
   QTX_ASSIGN_OR_RETURN(auto b, context.index.Constant(InputOf(node, 1)));
   QTX_ASSIGN_OR_RETURN(auto scales, context.index.Constant(InputOf(node, 2)));
   const std::string& zero_name = InputOf(node, 3);
   QTX_ASSIGN_OR_RETURN(auto zero_points, context.index.Constant(zero_name));
-  if (!b || !scales || (!zero_name.empty() && !zero_points)) {
+  const std::string& g_idx_name = InputOf(node, 4);
+  QTX_ASSIGN_OR_RETURN(auto g_idx, context.index.Constant(g_idx_name));
+  if (!b || !scales || (!zero_name.empty() && !zero_points) || (!g_idx_name.empty() && !g_idx)) {
     context.why = "its weights or their scales are computed at run time";
     return std::optional<Constants>();
   }
-  return std::optional(Constants{*std::move(b), *std::move(scales), std::move(zero_points)});
+  return std::optional(
+      Constants{*std::move(b), *std::move(scales), std::move(zero_points), std::move(g_idx)});
 }
 
 // The quantized weights that replace B, scales and zero points.
-Result<NewWeight> WeightOf(const NBitsShape& shape, const Node& node, const Constants& constants) {
+Result<NewWeight> WeightOf(const NBitsShape& shape, const Node& node, const Constants& constants,
+                           const std::vector<std::int64_t>& rows) {
   if (constants.b.elem_type != ElementType::kUint8) return Invalid("'B'", "expected UINT8");
   QTX_RETURN_IF_ERROR(
       CheckCount(constants.b, shape.n * shape.blocks() * shape.block_bytes(), InputOf(node, 1)));
   QTX_RETURN_IF_ERROR(CheckCount(constants.scales, shape.n * shape.blocks(), InputOf(node, 2)));
   const auto scales = Floats(constants.scales);
   if (!scales) return Invalid("'" + InputOf(node, 2) + "'", "expected a float type");
-  auto offsets = NBitsOffsets(shape, constants.zero_points);
-  if (!offsets.has_value()) return At("'" + InputOf(node, 3) + "'", offsets.error());
-  auto parameters = ParametersOf(shape, *scales, *offsets);
+  auto zero = ReadZeroPoints(shape, constants.zero_points);
+  if (!zero.has_value()) return At("'" + InputOf(node, 3) + "'", zero.error());
+  auto parameters = ParametersOf(shape, *scales, *zero);
   if (!parameters.has_value()) return At("'" + InputOf(node, 2) + "'", parameters.error());
-  Tensor stored = Transposed(shape, constants.b, parameters->complement);
-  return NewWeight{InputOf(node, 1), std::move(stored), std::move(parameters->type)};
+  Tensor stored = Transposed(shape, constants.b, rows);
+  if (format::IsHalf(constants.scales.elem_type))
+    parameters->quantization.real_type = constants.scales.elem_type;
+  return NewWeight{InputOf(node, 1), std::move(stored), *std::move(parameters), 1};
 }
 
 }  // namespace
@@ -193,53 +197,143 @@ void AddHalfRange(std::int64_t bits, Tensor& stored) {
   }
 }
 
-Result<std::vector<std::int32_t>> NBitsOffsets(const NBitsShape& shape,
-                                               const std::optional<Tensor>& zero_points) {
-  const auto count = static_cast<std::size_t>(shape.n * shape.blocks());
-  if (!zero_points)
-    return std::vector<std::int32_t>(count, static_cast<std::int32_t>(shape.default_offset()));
-  std::vector<std::int32_t> offsets;
-  if (zero_points->elem_type == ElementType::kUint8) {
-    QTX_RETURN_IF_ERROR(CheckCount(*zero_points, shape.n * shape.zero_point_bytes(), ""));
-    for (std::int64_t n = 0; n < shape.n; ++n) {
-      for (std::int64_t b = 0; b < shape.blocks(); ++b) {
-        const std::int64_t byte = n * shape.zero_point_bytes() + b * shape.bits / 8;
-        const auto packed =
-            std::to_integer<unsigned>(zero_points->bytes[static_cast<std::size_t>(byte)]);
-        offsets.push_back(static_cast<std::int32_t>(packed >> (b * shape.bits % 8) &
-                                                    static_cast<unsigned>(shape.max_code())));
-      }
-    }
-    return offsets;
+void KeepScales(const Tensor& scales, std::vector<Attribute>& attributes) {
+  if (scales.elem_type != ElementType::kFloat)
+    attributes.push_back(Attribute::Int(kScalesType, static_cast<std::int64_t>(scales.elem_type)));
+  if (scales.dims.size() != 1) attributes.push_back(Attribute::Ints(kScalesDims, scales.dims));
+}
+
+std::optional<std::vector<std::int64_t>> RowOrder(const NBitsShape& shape, const Tensor& g_idx) {
+  if (g_idx.elem_type != ElementType::kInt32 || format::ElementCount(g_idx) != shape.k)
+    return std::nullopt;
+  std::vector<std::vector<std::int64_t>> rows(static_cast<std::size_t>(shape.blocks()));
+  for (std::int64_t k = 0; k < shape.k; ++k) {
+    const std::int32_t block = g_idx.As<std::int32_t>()[static_cast<std::size_t>(k)];
+    if (block < 0 || block >= shape.blocks()) return std::nullopt;
+    rows[static_cast<std::size_t>(block)].push_back(k);
   }
-  const auto floats = Floats(*zero_points);
-  if (!floats) return Invalid("", "expected UINT8 or a float type");
-  QTX_RETURN_IF_ERROR(CheckCount(*zero_points, shape.n * shape.blocks(), ""));
-  for (const float value : *floats) {
-    if (!(value >= 0) || value > static_cast<float>(shape.max_code()) || value != std::floor(value))
-      return Error{ErrorCode::kUnsupported, "",
-                   "found zero point " + format::HexFloat(value) + ", expected a stored integer"};
-    offsets.push_back(static_cast<std::int32_t>(value));
+  std::vector<std::int64_t> order;
+  for (std::int64_t b = 0; b < shape.blocks(); ++b) {
+    const auto& of_block = rows[static_cast<std::size_t>(b)];
+    if (std::ssize(of_block) != std::min(shape.block, shape.k - b * shape.block))
+      return std::nullopt;
+    order.insert(order.end(), of_block.begin(), of_block.end());
+  }
+  return order;
+}
+
+namespace {
+
+std::vector<std::int32_t> PackedZeroPoints(const NBitsShape& shape, const Tensor& packed) {
+  std::vector<std::int32_t> offsets;
+  for (std::int64_t n = 0; n < shape.n; ++n) {
+    for (std::int64_t b = 0; b < shape.blocks(); ++b) {
+      const std::int64_t at = n * shape.zero_point_bytes() + b * shape.bits / 8;
+      const auto byte = std::to_integer<unsigned>(packed.bytes[static_cast<std::size_t>(at)]);
+      offsets.push_back(static_cast<std::int32_t>(byte >> (b * shape.bits % 8) &
+                                                  static_cast<unsigned>(shape.max_code())));
+    }
   }
   return offsets;
 }
 
-Result<MaybeLift> LiftNBits(const LiftContext& context, const Node& node) {
-  if (!InputOf(node, 4).empty()) {
-    return Error{ErrorCode::kUnsupported, "input 'g_idx'",
-                 "the rows of a block are not neighbours; no quantized type says so"};
+// A scale's 24 bits times 2^bits steps and the 24 of a base, the scale times a zero point of these
+// magnitudes, lie within 53 (quantization.C18).
+bool FitsBinary64(const NBitsShape& shape, float zero_point) {
+  const float magnitude = std::abs(zero_point);
+  return magnitude == 0 ||
+         (magnitude >= std::ldexp(1.0F, static_cast<int>(shape.bits) - 26) && magnitude <= 0x1p28F);
+}
+
+// Integers are offsets, if all are; else the zero points are bases alone.
+Result<NBitsZeroPoints> RealZeroPoints(const NBitsShape& shape, const std::vector<float>& values) {
+  NBitsZeroPoints zero{{}, std::vector<float>(values.size())};
+  const auto greatest = static_cast<float>(shape.max_code());
+  const bool integers = std::ranges::all_of(values, [greatest](float value) {
+    return value >= 0 && value <= greatest && value == std::floor(value);
+  });
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i]) || (!integers && !FitsBinary64(shape, values[i])))
+      return Error{ErrorCode::kUnsupported, "",
+                   "found zero point " + format::HexFloat(values[i]) +
+                       ", expected 0 or a magnitude of 2^" + std::to_string(shape.bits - 26) +
+                       " to 2^28, with which reals take at most 53 bits"};
+    zero.offsets.push_back(integers ? static_cast<std::int32_t>(values[i]) : 0);
+    if (!integers) zero.rest[i] = -values[i];
   }
+  return zero;
+}
+
+// Column A[..., rows[j]] is column j of what the product reads.
+void GatherColumns(const LiftContext& context, const std::vector<std::int64_t>& rows, Lift& lift) {
+  const std::string& y = lift.node.outputs[0];
+  Node gather;
+  gather.name = lift.node.name.empty() ? "" : lift.node.name + "/Gather";
+  gather.op_type = "Gather";
+  const std::string order = context.names.Unique(y + "/order");
+  gather.inputs = {lift.node.inputs[0], order};
+  gather.outputs = {context.names.Unique(y + "/ordered")};
+  gather.attributes = {Attribute::Int("axis", -1)};
+  if (lift.node.origin) {
+    lift.node.origin->group = y;
+    gather.origin = lift.node.origin;
+  }
+  lift.node.inputs[0] = gather.outputs[0];
+  lift.constants.push_back(format::ToTensorData(order, graph::IntsTensor(rows)));
+  lift.before.push_back(std::move(gather));
+}
+
+// The reason why the node stays as it is; "" where it does not.
+std::string NotLifted(const Node& node) {
+  const format::Attributes attributes(node);
+  if (attributes.Int("weight_prepacked") != 0) return "its weights are packed for one device";
+  return "";
+}
+
+}  // namespace
+
+Result<NBitsZeroPoints> ReadZeroPoints(const NBitsShape& shape,
+                                       const std::optional<Tensor>& zero_points) {
+  const auto count = static_cast<std::size_t>(shape.n * shape.blocks());
+  NBitsZeroPoints zero{{}, std::vector<float>(count)};
+  if (!zero_points) {
+    zero.offsets.assign(count, static_cast<std::int32_t>(shape.default_offset()));
+    return zero;
+  }
+  if (zero_points->elem_type == ElementType::kUint8) {
+    QTX_RETURN_IF_ERROR(CheckCount(*zero_points, shape.n * shape.zero_point_bytes(), ""));
+    zero.offsets = PackedZeroPoints(shape, *zero_points);
+    return zero;
+  }
+  const auto floats = Floats(*zero_points);
+  if (!floats) return Invalid("", "expected UINT8 or a float type");
+  QTX_RETURN_IF_ERROR(CheckCount(*zero_points, shape.n * shape.blocks(), ""));
+  return RealZeroPoints(shape, *floats);
+}
+
+Result<MaybeLift> LiftNBits(const LiftContext& context, const Node& node) {
   if (node.inputs.size() < 3 || node.outputs.size() != 1)
     return Invalid("inputs", "found " + std::to_string(node.inputs.size()) + ", expected 3");
+  if (context.why = NotLifted(node); !context.why.empty()) return MaybeLift();
   QTX_ASSIGN_OR_RETURN(const NBitsShape shape, ShapeOf(node));
   QTX_ASSIGN_OR_RETURN(const auto constants, ReadConstants(context, node));
   if (!constants) return MaybeLift();
-  QTX_ASSIGN_OR_RETURN(NewWeight weight, WeightOf(shape, node, *constants));
+  std::vector<std::int64_t> rows;
+  if (constants->g_idx) {
+    auto order = RowOrder(shape, *constants->g_idx);
+    if (!order) {
+      context.why = "the blocks that its g_idx names differ in their numbers of rows";
+      return MaybeLift();
+    }
+    if (!std::ranges::is_sorted(*order)) rows = *std::move(order);
+  }
+  QTX_ASSIGN_OR_RETURN(NewWeight weight, WeightOf(shape, node, *constants, rows));
   if (WasSigned(node)) MakeSigned(shape, weight);
   Lift lift{PlainNode(node, "MatMul"), {}, {}, {}, {}, std::move(weight)};
   lift.node.attributes.clear();
   lift.node.inputs = {node.inputs[0], lift.weight->name};
-  KeepInOrigin(constants->zero_points, constants->scales, TailOf(shape, constants->b), lift.node);
+  KeepInOrigin(*constants, TailOf(shape, constants->b), lift.node);
+  if (!rows.empty()) GatherColumns(context, rows, lift);
   AddBiasAfter(context, InputOf(node, 5), lift);
   return MaybeLift(std::move(lift));
 }

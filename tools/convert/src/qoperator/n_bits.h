@@ -5,7 +5,11 @@
 //   W[k, n] = scales[n][k / block_size] * (code - zero_points[n][k / block_size])
 //
 // zero_points: absent is 2^(bits - 1); UINT8 is packed as B is, each column from a byte on; a float
-// type is one value a block. In the extended form W is [K, N], UINT8Q, UINT4Q or UINT2Q.
+// type is one real a block. In the extended form W is [K, N], UINT8Q, UINT4Q or UINT2Q. Zero
+// points z that are no integers are bases scale * -z, rounded to binary32: ONNX Runtime computes
+// scale * code, and adds that.
+// g_idx[k], if there, is the block of row k, and block_size rows have each: W has its rows by
+// blocks then, and a Gather brings the columns of A into that order.
 // Source: ONNX Runtime docs/ContribOperators.md; contrib_ops/cpu/quantization/matmul_nbits.cc.
 #pragma once
 
@@ -38,6 +42,12 @@ inline constexpr const char* kZeroPoints = "zero_points";  // the tensor, if pre
 inline constexpr const char* kScalesType = "scales_type";  // if not FLOAT
 inline constexpr const char* kScalesDims = "scales_dims";  // of scales
 inline constexpr const char* kTail = "tail";               // codes past K, a byte each, if not 0
+inline constexpr const char* kGIdx = "g_idx";              // the tensor, if present
+inline constexpr const char* kCodesDims = "codes_dims";    // of B, where it is no list
+
+/// Keeps type and sizes of scales among the attributes of an origin.
+void KeepScales(const format::Tensor& scales, std::vector<format::Attribute>& attributes);
+
 /// Attribute in the origin of a written node: W is signed in the extended form.
 inline constexpr const char* kSigned = "signed";
 
@@ -47,9 +57,22 @@ void AddHalfRange(std::int64_t bits, format::Tensor& stored);
 
 Result<std::optional<Lift>> LiftNBits(const LiftContext& context, const format::Node& node);
 
-/// Offset of block `b` of column `n` from `zero_points`. Errors: kInvalid for a wrong size;
-/// kUnsupported for a non-integer.
-Result<std::vector<std::int32_t>> NBitsOffsets(const NBitsShape& shape,
-                                               const std::optional<format::Tensor>& zero_points);
+/// Zero points by column, then block: offset - zero point = rest, all 0 for integers.
+struct NBitsZeroPoints {
+  std::vector<std::int32_t> offsets;
+  std::vector<float> rest;
+};
+/// Errors: kInvalid for a wrong size or type; kUnsupported for one that is not finite, or so small
+/// or great that reals would take more than a binary64.
+Result<NBitsZeroPoints> ReadZeroPoints(const NBitsShape& shape,
+                                       const std::optional<format::Tensor>& zero_points);
+
+/// The base of a block: binary32, as its type has it.
+inline float NBitsBase(float scale, float rest) { return scale * rest; }
+
+/// The order of rows by their blocks.  nullopt where blocks have other numbers of rows than those
+/// of neighbours have.
+std::optional<std::vector<std::int64_t>> RowOrder(const NBitsShape& shape,
+                                                  const format::Tensor& g_idx);
 
 }  // namespace qtx::convert

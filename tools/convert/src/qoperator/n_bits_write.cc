@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "qtx/format/levels.h"
+
 namespace qtx::convert {
 namespace {
 
@@ -10,9 +12,7 @@ using format::ElementType;
 using format::Tensor;
 
 const format::Attribute* Find(const format::Origin* origin, std::string_view name) {
-  if (origin == nullptr) return nullptr;
-  const auto found = std::ranges::find(origin->attributes, name, &format::Attribute::name);
-  return found == origin->attributes.end() ? nullptr : &*found;
+  return origin == nullptr ? nullptr : KeptAttribute(*origin, name);
 }
 
 Tensor Bytes(std::int64_t count, format::Dims dims) {
@@ -20,21 +20,49 @@ Tensor Bytes(std::int64_t count, format::Dims dims) {
           std::vector<std::byte>(static_cast<std::size_t>(count))};
 }
 
-// The origin's zero points, if they still match the offsets: each equals the offset, or its
-// complement for a negative scale.
-std::optional<std::vector<std::int32_t>> KeptOffsets(const NBitsShape& shape,
-                                                     const format::Quantization& q,
-                                                     const std::optional<Tensor>& zero_points) {
-  const auto said = NBitsOffsets(shape, zero_points);
-  if (!said.has_value()) return std::nullopt;
+std::optional<Tensor> FindTensor(const format::Origin* origin, std::string_view name) {
+  const format::Attribute* kept = Find(origin, name);
+  if (kept == nullptr || !kept->t) return std::nullopt;
+  auto tensor = format::Decode(*kept->t);
+  return tensor.has_value() ? std::optional(*std::move(tensor)) : std::nullopt;
+}
+
+// The origin's zero points, if they still give the offsets and bases.
+bool StillHold(const NBitsShape& shape, const format::Quantization& q,
+               const std::optional<Tensor>& zero_points) {
+  const auto said = ReadZeroPoints(shape, zero_points);
+  if (!said.has_value()) return false;
   for (std::int64_t n = 0; n < shape.n; ++n) {
     for (std::int64_t b = 0; b < shape.blocks(); ++b) {
-      const auto offset = format::OffsetAt(q, b * shape.n + n);
-      const auto zero = (*said)[static_cast<std::size_t>(n * shape.blocks() + b)];
-      if (offset != zero && offset != shape.max_code() - zero) return std::nullopt;
+      const auto at = static_cast<std::size_t>(n * shape.blocks() + b);
+      const std::int64_t parameter = b * shape.n + n;
+      if (format::OffsetAt(q, parameter) != said->offsets[at] ||
+          format::BaseAt(q, parameter) != NBitsBase(format::ScaleAt(q, parameter), said->rest[at]))
+        return false;
     }
   }
-  return *said;
+  return true;
+}
+
+// FLOAT zero points z with scale * (offset - z) = base.
+Result<Tensor> ZeroPointsOfBases(const NBitsShape& shape, const format::Quantization& q) {
+  Tensor tensor = *format::MakeTensor(ElementType::kFloat, {shape.n, shape.blocks()});
+  const auto values = tensor.As<float>();
+  for (std::int64_t n = 0; n < shape.n; ++n) {
+    for (std::int64_t b = 0; b < shape.blocks(); ++b) {
+      const std::int64_t parameter = b * shape.n + n;
+      const float scale = format::ScaleAt(q, parameter), base = format::BaseAt(q, parameter);
+      const auto offset = static_cast<float>(format::OffsetAt(q, parameter));
+      const float value = base == 0 ? offset : offset - base / scale;
+      if (NBitsBase(scale, offset - value) != base) {
+        return Error{ErrorCode::kUnsupported, "base_levels",
+                     "no binary32 zero point gives the base " + format::HexFloat(base) +
+                         " with the scale " + format::HexFloat(scale)};
+      }
+      values[static_cast<std::size_t>(n * shape.blocks() + b)] = value;
+    }
+  }
+  return tensor;
 }
 
 Tensor PackedOffsets(const NBitsShape& shape, const format::Quantization& q) {
@@ -50,35 +78,16 @@ Tensor PackedOffsets(const NBitsShape& shape, const format::Quantization& q) {
   return packed;
 }
 
-// Which blocks, of columns, had a negative scale; and the zero points to write.
-struct Signs {
-  std::vector<bool> negative;
-  std::optional<Tensor> zero_points;
-};
-
-Signs SignsOf(const NBitsShape& shape, const format::Quantization& q,
-              const format::Origin* origin) {
-  Signs signs;
-  signs.negative.resize(static_cast<std::size_t>(shape.n * shape.blocks()));
-  if (const format::Attribute* kept = Find(origin, kZeroPoints); kept != nullptr && kept->t) {
-    if (auto tensor = format::Decode(*kept->t); tensor.has_value())
-      signs.zero_points = *std::move(tensor);
-  }
-  const auto said = KeptOffsets(shape, q, signs.zero_points);
-  if (!said) {
-    signs.zero_points = PackedOffsets(shape, q);
-    return signs;
-  }
-  for (std::int64_t n = 0; n < shape.n; ++n) {
-    for (std::int64_t b = 0; b < shape.blocks(); ++b) {
-      const auto at = static_cast<std::size_t>(n * shape.blocks() + b);
-      signs.negative[at] = format::OffsetAt(q, b * shape.n + n) != (*said)[at];
-    }
-  }
-  return signs;
+Result<std::optional<Tensor>> ZeroPointsOf(const NBitsShape& shape, const format::Quantization& q,
+                                           const format::Origin* origin) {
+  auto kept = FindTensor(origin, kZeroPoints);
+  if (StillHold(shape, q, kept)) return kept;
+  if (!format::HasBase(q)) return std::optional(PackedOffsets(shape, q));
+  QTX_ASSIGN_OR_RETURN(Tensor zero_points, ZeroPointsOfBases(shape, q));
+  return std::optional(std::move(zero_points));
 }
 
-Tensor PackedCodes(const NBitsShape& shape, const Tensor& w, const std::vector<bool>& negative,
+Tensor PackedCodes(const NBitsShape& shape, const Tensor& w, const std::vector<std::int64_t>& rows,
                    const format::Origin* origin) {
   Tensor b = Bytes(shape.n * shape.blocks() * shape.block_bytes(),
                    {shape.n, shape.blocks(), shape.block_bytes()});
@@ -92,8 +101,8 @@ Tensor PackedCodes(const NBitsShape& shape, const Tensor& w, const std::vector<b
       const std::int64_t bit = (k * shape.n + n) * shape.bits;
       const unsigned code =
           std::to_integer<unsigned>(w.bytes[static_cast<std::size_t>(bit / 8)]) >> (bit % 8) & mask;
-      const bool turned = negative[static_cast<std::size_t>(n * shape.blocks() + k / shape.block)];
-      put(n, k, turned ? mask - code : code);
+      const std::int64_t row = rows.empty() ? k : rows[static_cast<std::size_t>(k)];
+      put(n, row, code);
     }
   }
   const format::Attribute* tail = Find(origin, kTail);
@@ -106,8 +115,14 @@ Tensor PackedCodes(const NBitsShape& shape, const Tensor& w, const std::vector<b
   return b;
 }
 
-// Scales in the type they had, which must hold them.
-Result<Tensor> ScalesIn(std::span<const float> scales, const format::Origin* origin) {
+}  // namespace
+
+const format::Attribute* KeptAttribute(const format::Origin& origin, std::string_view name) {
+  const auto found = std::ranges::find(origin.attributes, name, &format::Attribute::name);
+  return found == origin.attributes.end() ? nullptr : &*found;
+}
+
+Result<Tensor> FormerScales(std::span<const float> scales, const format::Origin* origin) {
   Tensor tensor{ElementType::kFloat, {static_cast<std::int64_t>(scales.size())}, std::nullopt, {}};
   if (const format::Attribute* dims = Find(origin, kScalesDims)) {
     const auto count = format::ElementCount(dims->ints);
@@ -135,9 +150,17 @@ Result<Tensor> ScalesIn(std::span<const float> scales, const format::Origin* ori
   return tensor;
 }
 
-}  // namespace
+std::optional<std::vector<std::int64_t>> FormerRowOrder(const format::Origin& origin,
+                                                        std::int64_t k) {
+  const auto g_idx = FindTensor(&origin, kGIdx);
+  const format::Attribute* block = Find(&origin, "block_size");
+  if (!g_idx || block == nullptr || block->i < 1) return std::nullopt;
+  auto order = RowOrder({.k = k, .n = 1, .bits = 1, .block = block->i}, *g_idx);
+  if (order && std::ranges::is_sorted(*order)) order->clear();
+  return order;
+}
 
-Result<NBitsInputs> PackNBits(Tensor w, const format::Origin* origin) {
+Result<NBitsInputs> PackNBits(Tensor w, const format::Origin* origin, bool ordered) {
   format::Quantization& q = *w.quantization;
   if (format::StorageRange(w.elem_type).min < 0) {  // code and offset move together
     const int bits = format::BitWidth(w.elem_type);
@@ -148,17 +171,20 @@ Result<NBitsInputs> PackNBits(Tensor w, const format::Origin* origin) {
   NBitsInputs packed;
   packed.shape = {w.dims[0], w.dims[1], format::BitWidth(w.elem_type), q.block_shape[0]};
   const NBitsShape& shape = packed.shape;
-  const Signs signs = SignsOf(shape, q, origin);
+  QTX_ASSIGN_OR_RETURN(packed.zero_points, ZeroPointsOf(shape, q, origin));
   std::vector<float> scales;
   for (std::int64_t n = 0; n < shape.n; ++n) {
     for (std::int64_t b = 0; b < shape.blocks(); ++b) {
-      const float scale = format::ScaleAt(q, b * shape.n + n);
-      scales.push_back(signs.negative[scales.size()] ? -scale : scale);
+      scales.push_back(format::ScaleAt(q, b * shape.n + n));
     }
   }
-  QTX_ASSIGN_OR_RETURN(packed.scales, ScalesIn(scales, origin));
-  packed.b = PackedCodes(shape, w, signs.negative, origin);
-  packed.zero_points = signs.zero_points;
+  QTX_ASSIGN_OR_RETURN(packed.scales, FormerScales(scales, origin));
+  std::vector<std::int64_t> rows;
+  if (const auto former = origin == nullptr ? std::nullopt : FormerRowOrder(*origin, shape.k)) {
+    if (ordered) rows = *former;
+    if (ordered || former->empty()) packed.g_idx = FindTensor(origin, kGIdx);
+  }
+  packed.b = PackedCodes(shape, w, rows, origin);
   return packed;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "contrib/expand.h"
 #include "onnx/nodes.h"
 
 namespace qtx::convert {
@@ -33,9 +34,10 @@ constexpr std::array kRows = {
 };
 
 // Others that make a model one of this kind. Sorted.
-constexpr std::array<std::string_view, 8> kOthers = {
-    "ConvInteger",   "DynamicQuantizeLinear", "DynamicQuantizeMatMul", "MatMulBnb4",
-    "MatMulInteger", "MatMulIntegerToFloat",  "MatMulNBits",           "QLinearConcat"};
+constexpr std::array<std::string_view, 9> kOthers = {
+    "ConvInteger",  "DynamicQuantizeLinear", "DynamicQuantizeMatMul", "GatherBlockQuantized",
+    "MatMulBnb4",   "MatMulInteger",         "MatMulIntegerToFloat",  "MatMulNBits",
+    "QLinearConcat"};
 
 bool OfTheseDomains(const format::Node& node) {
   return format::IsOnnxDomain(node.domain) || node.domain == kMicrosoft;
@@ -89,7 +91,9 @@ bool IsQOperator(const format::Node& node) {
 }
 
 bool HasQOperator(const Source& source) {
-  return source.onnx && AnyNode(*source.onnx, IsQOperator);
+  return source.onnx && AnyNode(*source.onnx, [](const format::Node& node) {
+           return IsQOperator(node) || IsContribNode(node);
+         });
 }
 
 }  // namespace qtx::convert

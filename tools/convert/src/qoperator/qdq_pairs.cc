@@ -43,7 +43,7 @@ class PairWriter {
   Result<std::string> ReadConstant(const std::string& value, const QdqParameters& parameters);
   Result<std::string> Recast(const std::string& value, const QdqParameters& parameters);
   Result<std::string> Integers(const std::string& value);
-  Result<std::string> AddWeight(const NewWeight& weight);
+  std::string AddWeight(const NewWeight& weight);
   Result<void> AddNode(const char* op_type, const std::string& input, const std::string& output,
                        const QdqParameters& parameters, const std::string& typed);
   void Index();
@@ -51,7 +51,7 @@ class PairWriter {
   bool Replace(const std::string& name, format::TensorData data);
   const std::string* CopyOf(const std::string& value, const QdqParameters& parameters) const;
   void Annotate(const std::string& value, const QdqParameters& parameters);
-  void DeclareReal(const Node& node);
+  void DeclareReal(const Node& node, format::ElementType type);
   void DropUnread(std::set<std::string> candidates);
   std::set<std::string> DropAnnotations(const Annotations& annotations);
 
@@ -247,36 +247,39 @@ Result<std::string> PairWriter::Integers(const std::string& value) {
   return name;
 }
 
-// A new weight takes name and place of a constant that only this node reads.
-Result<std::string> PairWriter::AddWeight(const NewWeight& weight) {
+// A new weight takes name and place of a constant that only this node reads. Its type is declared,
+// as QuantizeLinear and DequantizeLinear need not have it.
+std::string PairWriter::AddWeight(const NewWeight& weight) {
   const bool sole = index_.OnlyUse(weight.name).has_value();
-  const std::string name = sole ? weight.name : names_.Unique(weight.name + "/quantized");
-  const std::string stored = names_.Unique(name + "/stored");
-  if (!Replace(name, format::ToTensorData(stored, weight.stored)))
-    AddInitializer(format::ToTensorData(stored, weight.stored));
+  std::string name = sole ? weight.name : names_.Unique(weight.name + "/quantized");
+  if (!Replace(name, format::ToTensorData(name, weight.stored)))
+    AddInitializer(format::ToTensorData(name, weight.stored));
   if (sole) replaced_.insert(name);
-  for (const auto& [list, at] : declared_[name]) {
-    format::ValueInfo& info = (*list)[at];
-    if (list == &model_.graph.values && info.type)
-      info.type->shape = format::ToShape(weight.stored.dims);
+  format::TensorType type{weight.parameters.elem_type,
+                          format::ToShape(weight.stored.dims),
+                          weight.parameters.quantization,
+                          {},
+                          ""};
+  for (const auto& [list, at] : declared_[name]) (*list)[at].type = type;
+  if (declared_[name].empty()) {
+    declared_[name].emplace_back(&model_.graph.values, model_.graph.values.size());
+    format::ValueInfo info;
+    info.name = name;
+    info.type = std::move(type);
+    model_.graph.values.push_back(std::move(info));
   }
-  Annotate(name, weight.parameters);
-  QTX_RETURN_IF_ERROR(AddNode("DequantizeLinear", stored, name, weight.parameters, name));
   return name;
 }
 
-// Declares the FLOAT result of a product of integers.
-void PairWriter::DeclareReal(const Node& node) {
+// Declares the result of a product or a gather of integers.
+void PairWriter::DeclareReal(const Node& node, format::ElementType type) {
   const std::string& value = node.outputs[0];
   reals_.insert(value);
   if (index_.TypeOf(value) != nullptr) return;
   format::ValueInfo info;
   info.name = value;
   info.type.emplace();
-  info.type->elem_type = format::ElementType::kFloat;
-  const format::TensorType* a = index_.TypeOf(node.inputs[0]);  // FLOAT16 with a weight of few bits
-  if (a != nullptr && a->elem_type == format::ElementType::kFloat16)
-    info.type->elem_type = a->elem_type;
+  info.type->elem_type = type;
   model_.graph.values.push_back(std::move(info));
 }
 
@@ -285,9 +288,9 @@ Result<void> PairWriter::WriteLift(const Lift& lift) {
   for (const auto& [input, parameters] : lift.inputs) {
     QTX_ASSIGN_OR_RETURN(node.inputs[input], Read(node.inputs[input], parameters));
   }
-  if (lift.weight) {
-    QTX_ASSIGN_OR_RETURN(node.inputs[1], AddWeight(*lift.weight));
-  }
+  if (lift.weight) node.inputs[lift.weight->input] = AddWeight(*lift.weight);
+  for (const format::TensorData& data : lift.constants) AddInitializer(data);
+  model_.graph.nodes.insert(model_.graph.nodes.end(), lift.before.begin(), lift.before.end());
   for (const auto& [output, parameters] : lift.outputs)
     node.outputs[output] = names_.Unique(node.outputs[output] + "/real");
   const std::vector<std::string> reals = node.outputs;
@@ -302,8 +305,11 @@ Result<void> PairWriter::WriteLift(const Lift& lift) {
   }
   model_.graph.nodes.insert(model_.graph.nodes.end(), lift.after.begin(), lift.after.end());
   if (!lift.outputs.empty()) return {};
-  DeclareReal(lift.node);
-  for (const Node& added : lift.after) DeclareReal(added);
+  const format::ElementType real = lift.weight
+                                       ? format::RealTypeOf(lift.weight->parameters.quantization)
+                                       : format::ElementType::kFloat;
+  DeclareReal(lift.node, real);
+  for (const Node& added : lift.after) DeclareReal(added, real);
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "contrib/expand.h"
 #include "errors.h"
 #include "ledger.h"
 #include "onnx/flat_form.h"
@@ -18,6 +19,7 @@
 #include "qtx/format/annotation.h"
 #include "qtx/format/catalogue.h"
 #include "qtx/format/inference.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/rename.h"
 
 namespace qtx::convert {
@@ -71,8 +73,12 @@ class Writer {
 
 Result<void> Writer::CheckType(const std::string& name, const TensorType& type) {
   const format::Quantization& q = *type.quantization;
-  auto stock = ToStock(type);
-  if (!stock.has_value()) return At(PlaceOfValue(name), stock.error());
+  if (!format::HasCodeBook(q)) {
+    auto stock = ToStock(type);
+    if (!stock.has_value()) return At(PlaceOfValue(name), stock.error());
+  }
+  if (format::HasBase(q) && !IsNBitsWeight(type))
+    return Unsupported(PlaceOfValue(name), "base_levels: the target has no base");
   if (format::IsIntegerStorage(type.elem_type) &&
       format::StoredRange(type.elem_type, q) != format::StorageRange(type.elem_type))
     return Unsupported(PlaceOfValue(name) + ": quant_min",
@@ -138,6 +144,12 @@ Result<std::string> Writer::DomainFor(const TensorType& type, bool blocked) {
 // A QuantizeLinear or DequantizeLinear of `value`'s parameters.
 Result<void> Writer::WriteQuantizer(Node node, const char* op_type, const std::string& value) {
   const TensorType& type = types_.at(value);
+  if (format::HasBase(*type.quantization))
+    return Unsupported(PlaceOfValue(value), "base_levels: DequantizeLinear has no base");
+  if (format::HasCodeBook(*type.quantization))
+    return Unsupported(
+        PlaceOfValue(value),
+        "code_book: DequantizeLinear has no table of values; kind qdq looks them up");
   QTX_ASSIGN_OR_RETURN(const StockParameters stock, ToStock(type));
   const bool quantizes = std::string_view(op_type) == "QuantizeLinear";
   if (quantizes && type.elem_type == ElementType::kInt32Q)
@@ -291,7 +303,7 @@ void Writer::Declare(std::vector<format::ValueInfo>& list) {
 void Writer::Annotate() {
   for (const auto& [value, type] : types_) {
     const auto& q = *type.quantization;
-    if (q.scale.size() != 1 || type.elem_type == ElementType::kInt32Q ||
+    if (q.scale.size() != 1 || format::HasCodeBook(q) || type.elem_type == ElementType::kInt32Q ||
         annotated_.contains(value) || forms_->IsPacked(value))
       continue;
     AddAnnotation(value, forms_->ParametersOf(value), model_.graph);
@@ -352,7 +364,9 @@ Result<std::optional<Conversion>> WriteInOpset(const format::Model& model, std::
 
 }  // namespace
 
-Result<Conversion> ToQOperator(const format::Model& model, const Options& options) {
+namespace {
+
+Result<Conversion> WriteCollapsed(const format::Model& model, const Options& options) {
   constexpr std::int64_t kOldest = 10;  // the first that has QLinearConv
   const std::int64_t own = model.OpsetVersion("");
   std::int64_t opset = options.opset != 0 ? options.opset : own == 0 ? 0 : std::max(own, kOldest);
@@ -368,6 +382,21 @@ Result<Conversion> ToQOperator(const format::Model& model, const Options& option
           "expected at least " + std::to_string(needed) + ", whose DequantizeLinear has all types");
     opset = needed;
   }
+}
+
+}  // namespace
+
+Result<Conversion> ToQOperator(const format::Model& model, const Options& options) {
+  QTX_ASSIGN_OR_RETURN(const Conversion collapsed,
+                       OnFlatForm(model, [&](const format::Model& flat) -> Result<Conversion> {
+                         Ledger changes(options);
+                         format::Model made = CollapseContrib(flat, changes);
+                         return Conversion{std::move(made), changes.Take()};
+                       }));
+  auto written = WriteCollapsed(collapsed.model, options);
+  if (!written.has_value()) return written;
+  written->ledger.insert(written->ledger.begin(), collapsed.ledger.begin(), collapsed.ledger.end());
+  return written;
 }
 
 }  // namespace qtx::convert

@@ -1,4 +1,6 @@
 // MatMulNBits in and out: order of codes, blocks, zero points, padding.
+#include <limits>
+
 #include "tests/qoperator/lifted.h"
 
 namespace qtx::convert::n_bits_test {
@@ -92,17 +94,47 @@ TEST(NBits, UnpacksZeroPointsByColumn) {
   EXPECT_THAT(QuantizationOf(Lifted(maker.model), "b").offset, ElementsAre(1, 3, 2, 4));
 }
 
-TEST(NBits, TakesFloatZeroPointsThatAreStoredIntegers) {
+TEST(NBits, TakesFloatZeroPointsThatAreStoredIntegersAsOffsets) {
   OnnxMaker maker = OneMatMulNBits(TwoColumns());
   maker.Initializer<float>("z", ElementType::kFloat, {4}, {1, 2, 3, 15});
   maker.model.graph.nodes[0].inputs.push_back("z");
   EXPECT_THAT(QuantizationOf(Lifted(maker.model), "b").offset, ElementsAre(1, 3, 2, 15));
-  OnnxMaker half = OneMatMulNBits(TwoColumns());
-  half.Initializer<float>("z", ElementType::kFloat, {4}, {1, 2.5F, 3, 4});
-  half.model.graph.nodes[0].inputs.push_back("z");
-  EXPECT_EQ(
-      Refusal(half.model),
-      "node 'y_node' (MatMulNBits): 'z': found zero point 0x1.4p+1, expected a stored integer");
+}
+
+// Scales 1, 2, 4, 8 by column, then block: bases 1 * -1, 4 * -3, 2 * -2.5, 8 * -4 in the order of
+// the type. a = 1 at k 0 and 16: column 0 is 1 - 1 + 2 * 3 - 5 = 1, column 1 is 4 * 5 - 12 + 0 * 8
+// + 8 * 8 - 32 = 40.
+TEST(NBits, TakesOtherFloatZeroPointsAsBases) {
+  OnnxMaker maker = OneMatMulNBits(TwoColumns());
+  maker.Initializer<float>("z", ElementType::kFloat, {4}, {1, 2.5F, 3, 4});
+  maker.model.graph.nodes[0].inputs.push_back("z");
+  const format::Model lifted = Lifted(maker.model);
+  const format::Quantization q = QuantizationOf(lifted, "b");
+  ASSERT_EQ(q.base_levels.size(), 1U);
+  EXPECT_THAT(q.base_levels[0].value, ElementsAre(-1, -12, -5, -32));
+  EXPECT_THAT(q.offset, Each(0));
+  std::vector<float> a(20, 0.0F);
+  a[0] = a[16] = 1;
+  EXPECT_EQ(RunIn(lifted, "exact", {TensorOf<float>(ElementType::kFloat, {1, 20}, a)}),
+            TensorOf<float>(ElementType::kFloat, {2}, {1, 40}).bytes);
+}
+
+// Rows 16 to 19 are the short block 1; its g_idx puts rows 0 to 3 there, and block 0 has the
+// others.
+TEST(NBits, BringsTheColumnsOfAIntoTheOrderOfGIdx) {
+  OnnxMaker maker = OneMatMulNBits(TwoColumns());
+  std::vector<std::int32_t> g_idx(20, 0);
+  for (std::size_t k = 0; k < 4; ++k) g_idx[k] = 1;
+  maker.Initializer<std::int32_t>("g", ElementType::kInt32, {20}, g_idx);
+  for (const char* input : {"", "g"}) maker.model.graph.nodes[0].inputs.push_back(input);
+  const format::Model lifted = Lifted(maker.model);
+  EXPECT_THAT(OpTypes(lifted), ElementsAre("Gather", "MatMul"));
+  EXPECT_EQ(Weights(lifted)[32], 1);  // row 0 of column 0 is the first of block 1
+  // a = 1 at k 0 and 4: column 0 is (1 - 8) * 2 + 0, column 1 (5 - 8) * 8 + 0.
+  std::vector<float> a(20, 0.0F);
+  a[0] = a[4] = 1;
+  EXPECT_EQ(RunIn(lifted, "exact", {TensorOf<float>(ElementType::kFloat, {1, 20}, a)}),
+            TensorOf<float>(ElementType::kFloat, {2}, {-14, -24}).bytes);
 }
 
 TEST(NBits, TakesTwoBitsFourToAByteAndEightBits) {
@@ -116,13 +148,13 @@ TEST(NBits, TakesTwoBitsFourToAByteAndEightBits) {
   EXPECT_THAT(QuantizationOf(Lifted(OneMatMulNBits(eight).model), "b").offset, ElementsAre(128));
 }
 
-// -3 * (2 - 8) = 18 = 3 * (13 - 7): codes and offset are taken from 15.
-TEST(NBits, TurnsABlockOfNegativeScale) {
-  NBits c{.b = std::vector<std::uint8_t>(8, 0x22), .scales = {-3}};
+// -3 * (2 - 8) = 18, and 0 * (2 - 8) = 0: the codes stay.
+TEST(NBits, KeepsScalesOfAnySign) {
+  NBits c{.n = 2, .b = std::vector<std::uint8_t>(16, 0x22), .scales = {-3, 0}};
   const format::Model lifted = Lifted(OneMatMulNBits(c).model);
-  EXPECT_THAT(QuantizationOf(lifted, "b").scale, ElementsAre(3));
-  EXPECT_THAT(QuantizationOf(lifted, "b").offset, ElementsAre(7));
-  EXPECT_THAT(Weights(lifted), Each(13));
+  EXPECT_THAT(QuantizationOf(lifted, "b").scale, ElementsAre(-3, 0));
+  EXPECT_THAT(QuantizationOf(lifted, "b").offset, ElementsAre(8, 8));
+  EXPECT_THAT(Weights(lifted), Each(2));
 }
 
 void ExpectSameInputs(const format::Model& before, const format::Model& after) {
@@ -164,10 +196,42 @@ TEST(NBits, GoesOutBitForBit) {
   ExpectSameInputs(turned.model, WrittenBack(turned.model));
 }
 
+TEST(NBits, GivesRealZeroPointsAndGIdxBack) {
+  OnnxMaker maker = OneMatMulNBits(TwoColumns());
+  maker.Initializer<float>("z", ElementType::kFloat, {2, 2}, {1, 2.5F, 3, 4});
+  std::vector<std::int32_t> g_idx(20, 0);
+  for (std::size_t k = 0; k < 4; ++k) g_idx[2 * k] = 1;
+  maker.Initializer<std::int32_t>("g", ElementType::kInt32, {20}, g_idx);
+  for (const char* input : {"z", "g"}) maker.model.graph.nodes[0].inputs.push_back(input);
+  ExpectSameInputs(maker.model, WrittenBack(maker.model));
+}
+
+// Two rows of 16 codes, NF4: the first code of a byte is in its high bits; 0 is -1, 15 is 1.
+TEST(NBits, TakesTheTableOfMatMulBnb4) {
+  OnnxMaker maker(17);
+  maker.model.opset_imports.push_back({"com.microsoft", 1});
+  maker.model.graph.inputs = {OnnxMaker::Value("a", ElementType::kFloat, {1, 16})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {1, 2})};
+  std::vector<std::uint8_t> b(16, 0x77);  // code 7 is 0
+  b[0] = 0x0F;                            // column 0: k 0 is -1, k 1 is 1
+  b[8] = 0xF7;                            // column 1: k 0 is 1
+  maker.Initializer<std::uint8_t>("b", ElementType::kUint8, {16}, b);
+  maker.Initializer<float>("s", ElementType::kFloat, {2}, {2, 5});
+  format::Node& node = maker.Node("MatMulBnb4", {"a", "b", "s"}, {"y"});
+  node.domain = "com.microsoft";
+  node.attributes = {Attribute::Int("K", 16), Attribute::Int("N", 2),
+                     Attribute::Int("block_size", 16), Attribute::Int("quant_type", 1)};
+  const format::Model lifted = Lifted(maker.model);
+  EXPECT_EQ(ElementTypeOf(lifted, "b"), ElementType::kUint4Q);
+  std::vector<float> a(16, 0.0F);
+  a[0] = 10;
+  a[1] = 1;
+  EXPECT_EQ(RunIn(lifted, "exact", {TensorOf<float>(ElementType::kFloat, {1, 16}, a)}),
+            TensorOf<float>(ElementType::kFloat, {2}, {-18, 50}).bytes);
+  ExpectSameInputs(maker.model, WrittenBack(maker.model));
+}
+
 TEST(NBits, NamesWhatItDoesNotTake) {
-  OnnxMaker g_idx = OneMatMulNBits(TwoColumns());
-  for (const char* input : {"", "g"}) g_idx.model.graph.nodes[0].inputs.push_back(input);
-  EXPECT_TRUE(Refusal(g_idx.model).starts_with("node 'y_node' (MatMulNBits): input 'g_idx': "));
   NBits huge{.k = 20, .n = 2, .b = std::vector<std::uint8_t>(32), .scales = {1, 2, 4, 8}};
   OnnxMaker large = OneMatMulNBits(huge);
   large.model.graph.nodes[0].attributes[0].i = (std::int64_t{1} << 31) - 1;
@@ -176,9 +240,9 @@ TEST(NBits, NamesWhatItDoesNotTake) {
   OnnxMaker less = OneMatMulNBits(huge);
   less.model.graph.nodes[0].attributes[0].i = 40;
   EXPECT_EQ(Refusal(less.model), "node 'y_node' (MatMulNBits): 'b': found 32 values, expected 48");
-  NBits zero = TwoColumns();
-  zero.scales[1] = 0;
-  EXPECT_NE(Refusal(OneMatMulNBits(zero).model).find("which no quantized type has"),
+  NBits infinite = TwoColumns();
+  infinite.scales[1] = std::numeric_limits<float>::infinity();
+  EXPECT_NE(Refusal(OneMatMulNBits(infinite).model).find("gives no finite reals"),
             std::string::npos);
 }
 

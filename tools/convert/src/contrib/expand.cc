@@ -1,0 +1,139 @@
+#include "contrib/expand.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "contrib/group_origin.h"
+#include "contrib/node_group.h"
+#include "qtx/graph/graph_builder.h"
+
+namespace qtx::convert {
+namespace {
+
+using format::Node;
+
+struct ContribRow {
+  std::string_view op_type;
+  Expand expand;
+  bool onnx_domain = false;  // ONNX Runtime has it in ONNX's own domain
+};
+constexpr std::array kContribRows = {
+    ContribRow{"Attention", ExpandAttention},
+    ContribRow{"BiasGelu", ExpandBiasGelu},
+    ContribRow{"EmbedLayerNormalization", ExpandEmbedLayerNormalization},
+    ContribRow{"FastGelu", ExpandFastGelu},
+    ContribRow{"Gelu", ExpandGelu},
+    ContribRow{"GroupQueryAttention", ExpandGroupQueryAttention},
+    ContribRow{"MultiHeadAttention", ExpandMultiHeadAttention},
+    ContribRow{"QuickGelu", ExpandQuickGelu},
+    ContribRow{"RotaryEmbedding", ExpandRotaryEmbedding},
+    ContribRow{"SimplifiedLayerNormalization", ExpandSimplifiedLayerNormalization, true},
+    ContribRow{"SkipLayerNormalization", ExpandSkipLayerNormalization},
+    ContribRow{"SkipSimplifiedLayerNormalization", ExpandSkipSimplifiedLayerNormalization},
+};
+
+const ContribRow* RowOf(const Node& node) {
+  const auto* row =
+      std::ranges::find(kContribRows, std::string_view(node.op_type), &ContribRow::op_type);
+  if (row == kContribRows.end()) return nullptr;
+  const bool own =
+      node.domain == "com.microsoft" || (row->onnx_domain && format::IsOnnxDomain(node.domain));
+  return own ? row : nullptr;
+}
+
+std::string FirstOutput(const Node& node) {
+  const auto found = std::ranges::find_if(node.outputs, [](const auto& o) { return !o.empty(); });
+  return found == node.outputs.end() ? "" : *found;
+}
+
+bool IsOutputOf(const Node& node, const std::string& value) {
+  return value.empty() || std::ranges::find(node.outputs, value) != node.outputs.end();
+}
+
+class Expander {
+ public:
+  explicit Expander(const format::Model& flat)
+      : inference_(flat), context_{inference_}, names_(flat.graph) {}
+
+  /// nullopt, with the reason, where the node stays.
+  std::optional<std::vector<Node>> Of(const Node& node, std::string& why) {
+    const ContribRow* row = RowOf(node);
+    if (row == nullptr) return std::nullopt;
+    const std::string output = FirstOutput(node);
+    if (output.empty() || node.inputs.empty() || node.origin) {
+      why = node.origin ? "it has an origin of its own" : "it has no result";
+      return std::nullopt;
+    }
+    // Values named so by somebody else make the next name the group's.
+    for (int attempt = 1; attempt < 100; ++attempt) {
+      std::string name = output;
+      if (attempt > 1) name += "#" + std::to_string(attempt);
+      NodeGroup group(node, name);
+      if (!row->expand(context_, node, group, why)) return std::nullopt;
+      if (!AreFree(node, group.nodes())) continue;
+      for (const Node& added : group.nodes()) {
+        for (const std::string& value : added.outputs) names_.Take(value);
+      }
+      SetGroupOrigin(node, name, group.nodes());
+      return std::move(group.nodes());
+    }
+    why = "no name for its nodes is free";
+    return std::nullopt;
+  }
+
+ private:
+  bool AreFree(const Node& former, const std::vector<Node>& nodes) const {
+    return std::ranges::all_of(nodes, [&](const Node& node) {
+      return std::ranges::all_of(node.outputs, [&](const std::string& value) {
+        return IsOutputOf(former, value) || !names_.IsTaken(value);
+      });
+    });
+  }
+
+  format::Inference inference_;
+  ContribContext context_;
+  graph::Names names_;
+};
+
+}  // namespace
+
+bool ExpandAs(const ContribContext& context, const Node& former, NodeGroup& group) {
+  const ContribRow* row = RowOf(former);
+  std::string why;
+  return row != nullptr && row->expand(context, former, group, why);
+}
+
+bool IsContribNode(const Node& node) { return RowOf(node) != nullptr; }
+
+bool HasExpansion(const format::Model& flat) {
+  if (std::ranges::none_of(flat.graph.nodes, IsContribNode)) return false;
+  Expander expander(flat);
+  std::string why;
+  return std::ranges::any_of(flat.graph.nodes,
+                             [&](const Node& node) { return expander.Of(node, why).has_value(); });
+}
+
+format::Model ExpandContrib(const format::Model& flat, Ledger& ledger) {
+  if (std::ranges::none_of(flat.graph.nodes, IsContribNode)) return flat;
+  Expander expander(flat);
+  format::Model expanded = flat;
+  expanded.graph.nodes.clear();
+  for (const Node& node : flat.graph.nodes) {
+    std::string why;
+    auto nodes = expander.Of(node, why);
+    if (!nodes) {
+      if (IsContribNode(node))
+        ledger.Changed(FirstOutput(node), "op_type", node.op_type + " stays as it is: " + why);
+      expanded.graph.nodes.push_back(node);
+      continue;
+    }
+    ledger.Changed(FirstOutput(node), "op_type",
+                   node.op_type + " is " + std::to_string(nodes->size()) + " nodes of ai.onnx");
+    std::ranges::move(*nodes, std::back_inserter(expanded.graph.nodes));
+  }
+  return expanded;
+}
+
+}  // namespace qtx::convert

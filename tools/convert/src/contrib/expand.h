@@ -1,0 +1,31 @@
+// Nodes of com.microsoft that language models have, as nodes of ai.onnx and back.
+#pragma once
+
+#include <cstdint>
+
+#include "ledger.h"
+#include "qtx/convert/convert.h"
+#include "qtx/format/model.h"
+
+namespace qtx::convert {
+
+/// The opset of ai.onnx that has every operator of the expansions: Attention, RotaryEmbedding,
+/// RMSNormalization.
+inline constexpr std::int64_t kExpandedOpset = 23;
+
+/// Whether an expansion is known for the node's operator.
+bool IsContribNode(const format::Node& node);
+
+/// Whether a node of `flat` has an expansion.
+bool HasExpansion(const format::Model& flat);
+
+/// `flat` with each such node replaced by nodes of ai.onnx that compute the same over the reals;
+/// the origin of the first says what it was. The ledger names the nodes that stay, and why.
+/// REQUIRES: opset kExpandedOpset or later.
+format::Model ExpandContrib(const format::Model& flat, Ledger& ledger);
+
+/// `flat` with the former node in the place of each group that is still what ExpandContrib makes of
+/// it, and of which nothing else reads, and no type names, a value between its nodes.
+format::Model CollapseContrib(const format::Model& flat, Ledger& ledger);
+
+}  // namespace qtx::convert
