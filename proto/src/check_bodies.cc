@@ -104,7 +104,8 @@ class BodyChecker {
   bool HaveEqualParameters(const TensorType& a, const TensorType& b) const {
     const auto p = Resolve(view_, a), q = Resolve(view_, b);
     if (!p.has_value() || !q.has_value()) return true;  // quantization.md has clauses for that
-    if (HasBase(*p) || HasBase(*q) || p->scale != q->scale || p->axis != q->axis) return false;
+    if (!HasIntegerForm(*p) || !HasIntegerForm(*q) || p->scale != q->scale || p->axis != q->axis)
+      return false;
     if (!p->axis.empty() && Blocks(*p) != Blocks(*q)) return false;
     for (std::size_t i = 0; i < p->scale.size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);

@@ -32,9 +32,11 @@ void CheckAgainstScales(const ModelView& view, const Node& node, const Quantizat
                         const std::string& place, Findings& findings) {
   const auto x = QuantizationOf(view, node.inputs[0]);
   const auto w = QuantizationOf(view, node.inputs[1]);
-  if (w && HasBase(*w)) {
+  if (w && !HasIntegerForm(*w)) {
     findings.Add("requantization.C3", place + ": quantization.requantization",
-                 FoundExpected("one", "none: the weights have a base, the node no accumulator"));
+                 FoundExpected("one",
+                               "none: the weights have a base, a code book or a scale of 0 or "
+                               "below, the node no accumulator"));
     return;
   }
   if (!x || !w || x->scale.size() != 1 || y.scale.size() != 1) return;
@@ -114,9 +116,9 @@ void CheckInitializerType(const ModelView& view, const TensorData& data, const T
     return;
   }
   // What is wrong with levels, CheckType has said.
-  if (type.quantization && HasLevels(*type.quantization) && !Resolve(view, type).has_value()) {
-    return;
-  }
+  const bool derived =
+      type.quantization && (HasLevels(*type.quantization) || HasCodeBook(*type.quantization));
+  if (derived && !Resolve(view, type).has_value()) return;
   if (auto there = CheckInitializer(view, data.name); !there.has_value()) {
     findings.Add("element_types.C4", place, there.error().where + ": " + there.error().message);
     return;

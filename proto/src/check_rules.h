@@ -25,8 +25,9 @@ class Findings {
 };
 
 /// The clauses of element_types, shape, quantization and statistics that one type can break.
-void CheckType(const ModelView& view, const TensorType& type, const std::string& place,
-               Features features, Findings& findings);
+/// `initializer`: it is that of one. Returns the version of the format that the type asks for.
+std::int64_t CheckType(const ModelView& view, const TensorType& type, const std::string& place,
+                       bool initializer, Features features, Findings& findings);
 
 /// Those of requantization: `node` produces the value whose type is `type`.
 void CheckRequantization(const ModelView& view, const Node& node, const TensorType& type,

@@ -32,7 +32,8 @@ struct LevelReader {
   const Quantization& q;
   const Dims& dims;
   const std::string& field;
-  bool positive;  // factors of scale
+  bool is_scale;
+  bool positive;  // factors of 0 and below are none
 
   std::string Place(std::size_t i, const char* part) const {
     return field + "[" + std::to_string(i) + "]" + part;
@@ -61,7 +62,7 @@ std::optional<LevelFault> LevelReader::ReadBlocks(std::size_t i, const BlockFact
   for (std::size_t k = 0; k < q.axis.size(); ++k) {
     const std::int64_t dim = dims[static_cast<std::size_t>(q.axis[k])];
     const std::int64_t block = read->blocks[k];
-    const bool first_scale = positive && i == 0;
+    const bool first_scale = is_scale && i == 0;
     const bool fits =
         first_scale ? block == finer[k] : block >= 1 && (block % finer[k] == 0 || block >= dim);
     if (!fits) {
@@ -239,7 +240,7 @@ std::optional<Dims> NamedDims(const Quantization& q, const std::optional<Shape>&
 }  // namespace
 
 std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType& type,
-                                         Quantization* q) {
+                                         Quantization* q, bool positive) {
   const auto dims = NamedDims(*q, type.shape);
   if (!dims) return LevelFault{"shape.C3", "axis", "expected fixed sizes of the axes it names"};
   const auto counts = ParameterDims(*q, *dims);
@@ -255,7 +256,7 @@ std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType
   if (!declared.scale_levels.empty()) {
     const std::string field = "scale_levels";
     std::vector<float> scale;
-    const LevelReader reader{view, declared, *dims, field, true};
+    const LevelReader reader{view, declared, *dims, field, true, positive};
     if (auto fault = Multiply(reader, *counts, declared.scale_levels, &scale)) return fault;
     q->scale = std::move(scale);
     q->scale_levels.clear();
@@ -269,7 +270,7 @@ std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType
   }
   const std::string field = "base_levels";
   std::vector<float> base;
-  const LevelReader reader{view, declared, *dims, field, false};
+  const LevelReader reader{view, declared, *dims, field, false, false};
   if (auto fault = Multiply(reader, *counts, declared.base_levels, &base)) return fault;
   q->base_levels.assign(1, BlockFactors());
   q->base_levels[0].value = std::move(base);

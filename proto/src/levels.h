@@ -1,5 +1,5 @@
-// Parameters that are products of factors, from fine to coarse.
-// Source: spec/format/quantization.md, quantization.C13 to C18, S6 and S7.
+// Parameters that are products of factors, from fine to coarse, and code books.
+// Source: spec/format/quantization.md, quantization.C13 to C19, C21, S6, S7 and S9.
 #pragma once
 
 #include <optional>
@@ -20,10 +20,15 @@ struct LevelFault {
 /// Multiplies the levels of `q`, a copy of `type`'s whose other parameters are inline: scale_levels
 /// become `scale`, base_levels one inline level with a value for each parameter. Each value is the
 /// exact product of its factors, rounded once to a binary32, ties to even.
+/// `positive`: as no initializer may have factors of 0 or below in its scale (quantization.C16).
 std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType& type,
-                                         Quantization* q);
+                                         Quantization* q, bool positive = false);
 
-/// quantization.C18 of inline parameters: every real is a binary64.
+/// quantization.C18 and C21 of inline parameters: every real is a binary64.
 std::optional<LevelFault> CheckBases(ElementType storage, const Quantization& q);
+
+/// quantization.C19 of a type whose parameters in initializers `resolved` has inline.
+std::optional<LevelFault> CheckCodeBook(ElementType storage, const Quantization& declared,
+                                        const Quantization& resolved);
 
 }  // namespace qtx::format

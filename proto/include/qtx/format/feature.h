@@ -10,7 +10,13 @@
 
 namespace qtx::format {
 
-enum class Feature : std::uint8_t { kHierarchicalScales, kMustUnderstand, kOffsetBeforeRounding };
+enum class Feature : std::uint8_t {
+  kHierarchicalScales,
+  kMustUnderstand,
+  kOffsetBeforeRounding,
+  kSignedScales,
+  kCodeBooks,
+};
 
 /// One proposal's feature.
 struct FeatureRow {
