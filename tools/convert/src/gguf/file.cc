@@ -32,57 +32,6 @@ T Load(std::string_view bytes) {
 
 std::string Shown(std::string_view text) { return "'" + format::Printable(text).text() + "'"; }
 
-// Bytes of a value of fixed size; 0 for a text, an array and types that there are not.
-std::int64_t SizeOf(ValueType type) {
-  switch (type) {
-    case ValueType::kUint8:
-    case ValueType::kInt8:
-    case ValueType::kBool:
-      return 1;
-    case ValueType::kUint16:
-    case ValueType::kInt16:
-      return 2;
-    case ValueType::kUint32:
-    case ValueType::kInt32:
-    case ValueType::kFloat32:
-      return 4;
-    case ValueType::kUint64:
-    case ValueType::kInt64:
-    case ValueType::kFloat64:
-      return 8;
-    default:
-      return 0;
-  }
-}
-
-std::optional<double> NumberIn(ValueType type, std::string_view value) {
-  switch (type) {
-    case ValueType::kUint8:
-    case ValueType::kBool:
-      return Load<std::uint8_t>(value);
-    case ValueType::kInt8:
-      return Load<std::int8_t>(value);
-    case ValueType::kUint16:
-      return Load<std::uint16_t>(value);
-    case ValueType::kInt16:
-      return Load<std::int16_t>(value);
-    case ValueType::kUint32:
-      return Load<std::uint32_t>(value);
-    case ValueType::kInt32:
-      return Load<std::int32_t>(value);
-    case ValueType::kFloat32:
-      return static_cast<double>(Load<float>(value));
-    case ValueType::kUint64:
-      return static_cast<double>(Load<std::uint64_t>(value));
-    case ValueType::kInt64:
-      return static_cast<double>(Load<std::int64_t>(value));
-    case ValueType::kFloat64:
-      return Load<double>(value);
-    default:
-      return std::nullopt;
-  }
-}
-
 // Reads the header from its begin; errors name the byte.
 class Cursor {
  public:
@@ -205,7 +154,7 @@ class Parser {
 
   // Goes past a value.
   Result<void> Value(ValueType type, int depth) {
-    if (const std::int64_t size = SizeOf(type); size > 0) {
+    if (const std::int64_t size = FixedSize(type); size > 0) {
       QTX_RETURN_IF_ERROR(cursor_.Take(static_cast<std::uint64_t>(size), "a value"));
       return {};
     }
@@ -226,7 +175,7 @@ class Parser {
     }
     QTX_ASSIGN_OR_RETURN(const auto code, cursor_.Number<std::uint32_t>("type of elements"));
     const auto type = static_cast<ValueType>(code);
-    const std::int64_t size = SizeOf(type);
+    const std::int64_t size = FixedSize(type);
     const std::int64_t least = size > 0 ? size : type == ValueType::kArray ? 12 : 8;
     QTX_ASSIGN_OR_RETURN(const std::int64_t count,
                          cursor_.Count("elements of an array", least, kMaxHeaderBytes));
@@ -370,36 +319,6 @@ class Parser {
 };
 
 }  // namespace
-
-std::optional<double> Entry::Number() const { return NumberIn(type, value); }
-
-std::optional<std::int64_t> Entry::Integer() const {
-  if (type == ValueType::kInt64) return Load<std::int64_t>(value);
-  if (type == ValueType::kUint64) {
-    const auto number = Load<std::uint64_t>(value);
-    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-      return std::nullopt;
-    return static_cast<std::int64_t>(number);
-  }
-  const auto number = Number();
-  if (!number || type == ValueType::kFloat32 || type == ValueType::kFloat64) return std::nullopt;
-  return static_cast<std::int64_t>(*number);
-}
-
-std::optional<std::string_view> Entry::Text() const {
-  return type == ValueType::kText ? std::optional(value.substr(8)) : std::nullopt;
-}
-
-std::optional<std::vector<double>> Entry::Numbers() const {
-  if (type != ValueType::kArray) return std::nullopt;
-  const auto element = static_cast<ValueType>(Load<std::uint32_t>(value));
-  const auto size = static_cast<std::size_t>(SizeOf(element));
-  if (size == 0) return std::nullopt;
-  std::vector<double> numbers;
-  for (std::size_t at = 12; at < value.size(); at += size)
-    numbers.push_back(*NumberIn(element, value.substr(at, size)));
-  return numbers;
-}
 
 const Entry* GgufFile::Find(std::string_view key) const {
   const auto found = std::ranges::find(metadata, key, &Entry::key);

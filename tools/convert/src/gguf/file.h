@@ -90,6 +90,9 @@ Result<GgufFile> ParseGgufHeader(std::string_view header);
 
 inline constexpr std::int64_t kMaxHeaderBytes = std::int64_t{1} << 28;
 
+/// Bytes of a value of fixed size; 0 for a text, an array and types that there are not.
+std::int64_t FixedSize(ValueType type);
+
 /// `value` up to a multiple of `alignment`.
 inline std::int64_t AlignUp(std::int64_t value, std::int64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;

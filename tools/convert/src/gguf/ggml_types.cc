@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gguf/bits.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::convert::gguf {
 namespace {
@@ -388,7 +389,7 @@ format::TensorType TypeOf(const GgmlType& type, const format::Dims& dims, bool i
     q.quant_min = type.range->min;
     q.quant_max = type.range->max;
   }
-  q.code_book = type.code_book;
+  if (!type.code_book.empty()) format::SetCodeBook(type.code_book, q);
   if (!in_place || type.form != Form::kRecords) return result;
   q.encoding = {.record_bytes = static_cast<std::int32_t>(type.bytes),
                 .record_shape = LastAxis(dims.size(), type.block),
