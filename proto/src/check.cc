@@ -8,6 +8,7 @@
 
 #include "check_rules.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/inference.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/onnx_operators.h"
@@ -74,16 +75,23 @@ class Checker {
       quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
       const bool initializer = view_.FindInitializer(values[i].name) != nullptr;
       if (!initializer) CheckForConstants(*values[i].type, place);
-      const std::int64_t version =
-          CheckType(view_, *values[i].type, place, initializer, features_, findings_);
+      encoding_ =
+          encoding_ || (values[i].type->quantization && values[i].type->quantization->encoding);
+      const std::int64_t version = CheckType(view_, *values[i].type, values[i].name, place,
+                                             initializer, features_, findings_);
       version_ = std::max(version_, version);
     }
   }
 
-  // quantization.C17 and C19, of a value that is no initializer; an annotation may be on any.
+  // quantization.C17 and C19 and encoding.C1, of a value that is no initializer; an annotation may
+  // be on any.
   void CheckForConstants(const TensorType& type, const std::string& place) {
     if (!type.quantization || !IsQuantized(type.elem_type)) return;
     const std::string of_value = " on a value that is computed or given";
+    if (IsEncoded(type)) {
+      findings_.Add("encoding.C1", place + ": quantization.encoding",
+                    FoundExpected("one" + of_value, "initializers"));
+    }
     if (HasBase(*type.quantization)) {
       findings_.Add("quantization.C17", place + ": quantization.base_levels",
                     FoundExpected("a base" + of_value, "initializers"));
@@ -217,6 +225,12 @@ class Checker {
                     FoundExpected("qtx " + std::to_string(version),
                                   "qtx " + std::to_string(version_) + because));
     }
+    if (version >= 1 && version < kEncodingVersion && encoding_) {
+      findings_.Add(
+          "versioning.C3", "opset_import",
+          FoundExpected("qtx " + std::to_string(version),
+                        "qtx " + std::to_string(kEncodingVersion) + ", because of an encoding"));
+    }
     if (version >= 1 && version <= latest) return;
     findings_.Add(
         version == 0 ? "versioning.C1" : "versioning.C2", "opset_import",
@@ -240,6 +254,7 @@ class Checker {
   std::set<std::string> defined_;
   bool quantized_ = false;
   std::int64_t version_ = kVersion;  // that its types ask for
+  bool encoding_ = false;
   std::optional<Inference> inference_;
   std::optional<Error> undefined_;
 };
@@ -247,16 +262,22 @@ class Checker {
 bool ValueHasLevels(const ValueInfo& value) {
   return value.type && value.type->quantization && HasLevels(*value.type->quantization);
 }
+bool ValueHasEncoding(const ValueInfo& value) {
+  return value.type && value.type->quantization && value.type->quantization->encoding;
+}
 
 bool ValueHasCodeBook(const ValueInfo& value) {
   return value.type && value.type->quantization && HasCodeBook(*value.type->quantization);
 }
 
-void MakeLevelsUnknown(Quantization& q) {
-  Quantization levels;
-  levels.scale_levels = std::exchange(q.scale_levels, {});
-  levels.base_levels = std::exchange(q.base_levels, {});
-  q.unknown_fields += SerializeQuantization(levels);
+void MakeUnknown(Quantization& q, Features features) {
+  Quantization unknown;
+  if (!features.Has(Feature::kHierarchicalScales)) {
+    unknown.scale_levels = std::exchange(q.scale_levels, {});
+    unknown.base_levels = std::exchange(q.base_levels, {});
+  }
+  if (!features.Has(Feature::kEncodings)) unknown.encoding = std::exchange(q.encoding, {});
+  q.unknown_fields += SerializeQuantization(unknown);
 }
 
 void MakeCodeBookUnknown(Quantization& q) {
@@ -292,19 +313,21 @@ bool AnyValue(const Graph& graph, ValueTest is) {
 
 bool Understands(const Model& model, Features features) {
   return (features.Has(Feature::kHierarchicalScales) || !HasLevels(model)) &&
-         (features.Has(Feature::kCodeBooks) || !AnyValue(model.graph, ValueHasCodeBook));
+         (features.Has(Feature::kCodeBooks) || !AnyValue(model.graph, ValueHasCodeBook)) &&
+         (features.Has(Feature::kEncodings) || !HasEncoding(model));
 }
 
 }  // namespace
 
 bool HasLevels(const Model& model) { return AnyValue(model.graph, ValueHasLevels); }
+bool HasEncoding(const Model& model) { return AnyValue(model.graph, ValueHasEncoding); }
 
 Model AsUnderstood(Model model, Features features) {
   if (Understands(model, features)) return model;
-  const bool levels = features.Has(Feature::kHierarchicalScales);
   const bool code_books = features.Has(Feature::kCodeBooks);
   ForEachValue(model.graph, [&](ValueInfo& value) {
-    if (!levels && ValueHasLevels(value)) MakeLevelsUnknown(*value.type->quantization);
+    if (ValueHasLevels(value) || ValueHasEncoding(value))
+      MakeUnknown(*value.type->quantization, features);
     if (!code_books && ValueHasCodeBook(value)) MakeCodeBookUnknown(*value.type->quantization);
   });
   return model;
@@ -334,7 +357,10 @@ Result<CheckedModel> CheckFirst(const Model& model, Features features) {
 
 std::vector<std::string> CheckedRules() {
   return {"element_types.C1",  "element_types.C2",  "element_types.C3",  "element_types.C4",
-          "element_types.C5",  "graph.C1",          "graph.C2",          "graph.C3",
+          "element_types.C5",  "encoding.C1",       "encoding.C2",       "encoding.C3",
+          "encoding.C4",       "encoding.C5",       "encoding.C6",       "encoding.C7",
+          "encoding.C8",       "encoding.C9",       "encoding.C10",      "encoding.C11",
+          "encoding.C12",      "graph.C1",          "graph.C2",          "graph.C3",
           "graph.C4",          "graph.C5",          "graph.C6",          "graph.C7",
           "graph.C8",          "graph.C9",          "graph.C10",         "graph.C11",
           "graph.C12",         "lowering.C1",       "origin.C1",         "origin.C2",

@@ -78,7 +78,7 @@ class BodyChecker {
       Refuse(body, from, to, "one has no declared type, which parameters need");
     } else if (stacked && !(a->quantization->axis.empty() && b->quantization->axis.empty())) {
       Refuse(body, from, to, FoundExpected("parameters along an axis", "one scale"));
-    } else if (!HaveEqualParameters(*a, *b)) {
+    } else if (!HaveEqualParameters(from, *a, to, *b)) {
       Refuse(body, from, to, "their parameters differ");
     }
   }
@@ -101,8 +101,9 @@ class BodyChecker {
   }
 
   // However they are written.
-  bool HaveEqualParameters(const TensorType& a, const TensorType& b) const {
-    const auto p = Resolve(view_, a), q = Resolve(view_, b);
+  bool HaveEqualParameters(const std::string& from, const TensorType& a, const std::string& to,
+                           const TensorType& b) const {
+    const auto p = Resolve(view_, a, from), q = Resolve(view_, b, to);
     if (!p.has_value() || !q.has_value()) return true;  // quantization.md has clauses for that
     if (!HasIntegerForm(*p) || !HasIntegerForm(*q) || p->scale != q->scale || p->axis != q->axis)
       return false;

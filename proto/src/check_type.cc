@@ -7,6 +7,7 @@
 
 #include "check_rules.h"
 #include "levels.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/limits.h"
 #include "wire.h"
 
@@ -24,6 +25,8 @@ bool Understands(std::int32_t field, Features features) {
   constexpr std::int32_t kBaseLevels = 13;
   constexpr std::int32_t kCodeBook = 15;
   constexpr std::int32_t kCodeBookTensor = 16;
+  constexpr std::int32_t kEncoding = 18;
+  if (field == kEncoding) return features.Has(Feature::kEncodings);
   if (field == kScaleLevels || field == kBaseLevels) {
     return features.Has(Feature::kHierarchicalScales);
   }
@@ -40,6 +43,7 @@ bool AllOffsets(const Quantization& q, std::int32_t value) {
 struct TypeChecker {
   const ModelView& view;
   const TensorType& type;
+  std::string_view name;
   const std::string& place;
   Features features;
   Findings& findings;
@@ -47,7 +51,7 @@ struct TypeChecker {
   ElementType storage = ElementType::kUndefined;
   std::int64_t version = kVersion;  // that the type asks for
 
-  void Report(const char* rule, const std::string& field, std::string message) {
+  void Report(const std::string& rule, const std::string& field, std::string message) {
     findings.Add(rule, place + ": " + field, std::move(message));
   }
 
@@ -180,15 +184,28 @@ struct TypeChecker {
       return false;
     }
     if (!HasLevels(q)) return true;
+    // encoding.C1, which the walk over the values reports.
+    if (IsEncoded(type) && view.FindInitializer(name) == nullptr) return false;
     if (HasBase(q) && (!IsIntegerStorage(storage) || storage == ElementType::kBipolar1)) {
       Report("quantization.C17", "quantization.base_levels",
              FoundExpected("a base on " + std::string(Name(storage)), "an integer storage"));
       return false;
     }
-    auto fault = MultiplyLevels(view, type, resolved, positive);
+    auto fault = MultiplyLevels(view, type, name, resolved, positive);
     if (!fault) fault = CheckBases(storage, *resolved);
     if (fault) Report(fault->rule, "quantization." + fault->field, fault->message);
     return !fault;
+  }
+
+  // encoding.C3 to C12; false when the records cannot be read.
+  bool CheckEncoding() {
+    if (!type.quantization->encoding) return true;
+    const auto layout = RecordLayout::Make(type);
+    if (layout.has_value()) return true;
+    const Error& error = layout.error();
+    Report(error.clause.empty() ? "encoding.C4" : error.clause, "quantization." + error.where,
+           error.message);
+    return false;
   }
 
   void CheckScales(const Quantization& q, std::int64_t count) {
@@ -281,6 +298,7 @@ struct TypeChecker {
     const auto count = CheckGranularity(*type.quantization);
     auto resolved = Resolved(count);
     if (!resolved || (!count && HasLevels(*type.quantization))) return;
+    if (count && !CheckEncoding()) return;
     if (!CheckLevels(&*resolved)) return;
     if (HasSignedScale(*resolved)) version = kCodeBooksVersion;
     if (count) CheckScales(*resolved, *count);
@@ -428,8 +446,9 @@ struct StatisticsChecker {
 
 }  // namespace
 
-std::int64_t CheckType(const ModelView& view, const TensorType& type, const std::string& place,
-                       bool initializer, Features features, Findings& findings) {
+std::int64_t CheckType(const ModelView& view, const TensorType& type, std::string_view name,
+                       const std::string& place, bool initializer, Features features,
+                       Findings& findings) {
   for (const Dimension& dimension : type.shape.value_or(Shape())) {
     if (dimension.value.value_or(0) >= 0) continue;
     findings.Add("shape.C1", place + ": shape",
@@ -445,7 +464,7 @@ std::int64_t CheckType(const ModelView& view, const TensorType& type, const std:
   // As a base, a scale of 0 or below is for constants; an annotation may be on any value.
   const bool positive =
       !features.Has(Feature::kSignedScales) || (IsQuantized(type.elem_type) && !initializer);
-  TypeChecker checker{view, type, place, features, findings, positive};
+  TypeChecker checker{view, type, name, place, features, findings, positive};
   if (checker.CheckRole() && checker.CheckUnderstood()) checker.CheckQuantization();
   if (!type.statistics) return checker.version;
   StatisticsChecker statistics{type, *type.statistics, place, findings};

@@ -67,7 +67,7 @@ void SetCodeBook(std::vector<float> values, Quantization& q) {
 std::int64_t FormatVersion(const ModelView& view, const TensorType& type) {
   if (!type.quantization) return kVersion;
   const Quantization& q = *type.quantization;
-  if (HasCodeBook(q)) return kCodeBooksVersion;
+  if (HasCodeBook(q) || q.encoding) return kCodeBooksVersion;  // an encoding asks for the same
   const bool inline_scale = q.scale_tensor.empty() && q.scale_levels.empty();
   if (inline_scale) {
     if (HasSignedScale(q)) return kCodeBooksVersion;

@@ -13,6 +13,7 @@ constexpr std::array kFeatures = {
     FeatureRow{Feature::kOffsetBeforeRounding, "offset-before-rounding", 3, false, 1},
     FeatureRow{Feature::kSignedScales, "signed-scales", 7, true, 3},
     FeatureRow{Feature::kCodeBooks, "code-books", 8, true, 3},
+    FeatureRow{Feature::kEncodings, "encodings", 9, true, 3},
 };
 
 }  // namespace

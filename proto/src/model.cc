@@ -6,6 +6,7 @@
 
 #include "external_data.h"
 #include "levels.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/limits.h"
 #include "wire.h"
 #include "wire_large.h"
@@ -148,8 +149,13 @@ Result<Quantization> MatchInitializer(const ModelView& view, const TensorData& d
   if (!dims || !type.quantization) {
     return Error{ErrorCode::kInvalid, "", "expected a type with a fixed shape and a quantization"};
   }
-  QTX_RETURN_IF_ERROR(MatchStorage(type, *dims, data));
-  QTX_ASSIGN_OR_RETURN(Quantization q, Resolve(view, type));
+  if (IsEncoded(type)) {
+    QTX_ASSIGN_OR_RETURN(const RecordLayout layout, RecordLayout::Make(type));
+    QTX_RETURN_IF_ERROR(layout.CheckCarrier(data));
+  } else {
+    QTX_RETURN_IF_ERROR(MatchStorage(type, *dims, data));
+  }
+  QTX_ASSIGN_OR_RETURN(Quantization q, Resolve(view, type, data.name));
   QTX_RETURN_IF_ERROR(MatchParameters(q, *dims));
   return q;
 }
@@ -366,18 +372,35 @@ Result<Quantization> Resolve(const ModelView& view, const Quantization& q) {
   return resolved;
 }
 
-Result<Quantization> Resolve(const ModelView& view, const TensorType& type) {
+Result<Quantization> Resolve(const ModelView& view, const TensorType& type, std::string_view name) {
   QTX_ASSIGN_OR_RETURN(Quantization resolved, Resolve(view, *type.quantization));
+  resolved.encoding.reset();
   if (!HasLevels(*type.quantization)) return resolved;
-  if (const auto fault = MultiplyLevels(view, type, &resolved)) {
+  if (const auto fault = MultiplyLevels(view, type, name, &resolved)) {
     return Error{ErrorCode::kInvalid, "quantization." + fault->field, fault->message};
   }
   return resolved;
 }
 
+namespace {
+
+// The elements of an initializer in the storage of `type`.
+Result<Tensor> DecodeRecords(const ModelView& view, std::string_view name, const TensorType& type) {
+  QTX_ASSIGN_OR_RETURN(const TensorData* data, Named(view, name));
+  auto layout = RecordLayout::Make(type);
+  if (!layout.has_value()) return At(PlaceOf(name) + ": quantization", layout.error());
+  auto tensor = layout->Decode(*layout->Find(EncodedRole::kCode), *data, view.model().folder);
+  if (!tensor.has_value()) return At(PlaceOf(name), tensor.error());
+  return tensor;
+}
+
+}  // namespace
+
 Result<Tensor> LoadInitializer(const ModelView& view, std::string_view name) {
-  QTX_ASSIGN_OR_RETURN(Tensor tensor, DecodeNamed(view, name));
   const TensorType* type = QuantizedTypeOf(view, name);
+  const bool encoded = type != nullptr && IsEncoded(*type);
+  QTX_ASSIGN_OR_RETURN(Tensor tensor,
+                       encoded ? DecodeRecords(view, name, *type) : DecodeNamed(view, name));
   if (type == nullptr) return tensor;
   auto q = MatchInitializer(view, *view.FindInitializer(name), *type);
   if (!q.has_value()) return At(PlaceOf(name), q.error());

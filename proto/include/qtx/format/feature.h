@@ -16,6 +16,7 @@ enum class Feature : std::uint8_t {
   kOffsetBeforeRounding,
   kSignedScales,
   kCodeBooks,
+  kEncodings,
 };
 
 /// One proposal's feature.
