@@ -75,16 +75,14 @@ class Checker {
       quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
       const bool initializer = view_.FindInitializer(values[i].name) != nullptr;
       if (!initializer) CheckForConstants(*values[i].type, place);
-      encoding_ =
-          encoding_ || (values[i].type->quantization && values[i].type->quantization->encoding);
       const std::int64_t version = CheckType(view_, *values[i].type, values[i].name, place,
                                              initializer, features_, findings_);
       version_ = std::max(version_, version);
     }
   }
 
-  // quantization.C17 and C19 and encoding.C1, of a value that is no initializer; an annotation may
-  // be on any.
+  // quantization.C17, C19 and encoding.C1, of a value that is no initializer; an annotation may be
+  // on any.
   void CheckForConstants(const TensorType& type, const std::string& place) {
     if (!type.quantization || !IsQuantized(type.elem_type)) return;
     const std::string of_value = " on a value that is computed or given";
@@ -95,6 +93,10 @@ class Checker {
     if (HasBase(*type.quantization)) {
       findings_.Add("quantization.C17", place + ": quantization.base_levels",
                     FoundExpected("a base" + of_value, "initializers"));
+    }
+    if (IsEncoded(type)) {
+      findings_.Add("encoding.C1", place + ": quantization.encoding",
+                    FoundExpected("one" + of_value, "initializers"));
     }
     if (HasCodeBook(*type.quantization)) {
       findings_.Add("quantization.C19", place + ": quantization.code_book",
@@ -220,16 +222,10 @@ class Checker {
     if (version >= 1 && version < version_) {
       const char* because = version_ == kLevelsVersion
                                 ? ", because of scale_levels or base_levels"
-                                : ", because of a code book or a scale of 0 or below";
+                                : ", because of a code book, an encoding or a scale of 0 or below";
       findings_.Add("versioning.C3", "opset_import",
                     FoundExpected("qtx " + std::to_string(version),
                                   "qtx " + std::to_string(version_) + because));
-    }
-    if (version >= 1 && version < kEncodingVersion && encoding_) {
-      findings_.Add(
-          "versioning.C3", "opset_import",
-          FoundExpected("qtx " + std::to_string(version),
-                        "qtx " + std::to_string(kEncodingVersion) + ", because of an encoding"));
     }
     if (version >= 1 && version <= latest) return;
     findings_.Add(
@@ -254,7 +250,6 @@ class Checker {
   std::set<std::string> defined_;
   bool quantized_ = false;
   std::int64_t version_ = kVersion;  // that its types ask for
-  bool encoding_ = false;
   std::optional<Inference> inference_;
   std::optional<Error> undefined_;
 };
@@ -270,14 +265,17 @@ bool ValueHasCodeBook(const ValueInfo& value) {
   return value.type && value.type->quantization && HasCodeBook(*value.type->quantization);
 }
 
-void MakeUnknown(Quantization& q, Features features) {
-  Quantization unknown;
-  if (!features.Has(Feature::kHierarchicalScales)) {
-    unknown.scale_levels = std::exchange(q.scale_levels, {});
-    unknown.base_levels = std::exchange(q.base_levels, {});
-  }
-  if (!features.Has(Feature::kEncodings)) unknown.encoding = std::exchange(q.encoding, {});
-  q.unknown_fields += SerializeQuantization(unknown);
+void MakeLevelsUnknown(Quantization& q) {
+  Quantization levels;
+  levels.scale_levels = std::exchange(q.scale_levels, {});
+  levels.base_levels = std::exchange(q.base_levels, {});
+  q.unknown_fields += SerializeQuantization(levels);
+}
+
+void MakeEncodingUnknown(Quantization& q) {
+  Quantization encoding;
+  encoding.encoding = std::exchange(q.encoding, {});
+  q.unknown_fields += SerializeQuantization(encoding);
 }
 
 void MakeCodeBookUnknown(Quantization& q) {
@@ -298,6 +296,7 @@ void ForEachValue(Graph& graph, const Visit& visit) {
   }
 }
 
+// Whether `is` is true of any value of the graph or of a body.
 using ValueTest = bool (*)(const ValueInfo&);
 
 bool AnyValue(const Graph& graph, ValueTest is) {
@@ -324,11 +323,13 @@ bool HasEncoding(const Model& model) { return AnyValue(model.graph, ValueHasEnco
 
 Model AsUnderstood(Model model, Features features) {
   if (Understands(model, features)) return model;
+  const bool levels = features.Has(Feature::kHierarchicalScales);
   const bool code_books = features.Has(Feature::kCodeBooks);
+  const bool encodings = features.Has(Feature::kEncodings);
   ForEachValue(model.graph, [&](ValueInfo& value) {
-    if (ValueHasLevels(value) || ValueHasEncoding(value))
-      MakeUnknown(*value.type->quantization, features);
+    if (!levels && ValueHasLevels(value)) MakeLevelsUnknown(*value.type->quantization);
     if (!code_books && ValueHasCodeBook(value)) MakeCodeBookUnknown(*value.type->quantization);
+    if (!encodings && ValueHasEncoding(value)) MakeEncodingUnknown(*value.type->quantization);
   });
   return model;
 }

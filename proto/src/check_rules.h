@@ -26,7 +26,7 @@ class Findings {
 };
 
 /// The clauses of element_types, shape, quantization and statistics that one type can break.
-/// `name` is the value's; `initializer`: it is that of one. Returns the version of the format that
+/// `name` is the value's, `initializer`: it is that of one. Returns the version of the format that
 /// the type asks for.
 std::int64_t CheckType(const ModelView& view, const TensorType& type, std::string_view name,
                        const std::string& place, bool initializer, Features features,

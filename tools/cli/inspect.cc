@@ -78,6 +78,9 @@ void WriteQuantization(const Quantization& q, Json& json) {
   if (!q.offset_tensor.empty()) json.Field("offset_tensor", q.offset_tensor);
   if (!q.scale_levels.empty()) WriteLevels("scale_levels", q.scale_levels, json);
   if (!q.base_levels.empty()) WriteLevels("base_levels", q.base_levels, json);
+  if (!q.code_book.empty())
+    json.Array("code_book", q.code_book, [&json](float value) { json.Value(HexText(value)); });
+  if (!q.code_book_tensor.empty()) json.Field("code_book_tensor", q.code_book_tensor);
   if (!q.must_understand.empty()) json.Array("must_understand", q.must_understand);
   if (q.quant_min) json.Field("quant_min", *q.quant_min);
   if (q.quant_max) json.Field("quant_max", *q.quant_max);
@@ -251,6 +254,11 @@ std::string ParametersText(const Quantization& q) {
     text += q.offset.empty() ? "0" : RangeText(q.offset);
   }
   if (!q.base_levels.empty()) text += " + base " + LevelsText(q.base_levels);
+  if (!q.code_book.empty()) text += " by code book " + RangeText(q.code_book);
+  if (!q.code_book_tensor.empty()) {
+    text += " by code book ";
+    text += format::Printable(q.code_book_tensor, kMaxName);
+  }
   if (q.quant_min || q.quant_max) {
     text += fmt::format(" [{},{}]", q.quant_min ? std::to_string(*q.quant_min) : "",
                         q.quant_max ? std::to_string(*q.quant_max) : "");

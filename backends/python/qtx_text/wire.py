@@ -48,7 +48,7 @@ SCHEMAS = {name: _fields(text) for name, text in {
                     "6:offset_tensor:string 7:quant_min:sint64 8:quant_max:sint64 9:scheme:int32 "
                     "10:requantization:REQUANTIZATION 11:storage_type:int32 12:scale_levels*:LEVEL "
                     "13:base_levels*:LEVEL "
-                    "14:must_understand*:int32",
+                    "14:must_understand*:int32 15:code_book*:float 16:code_book_tensor:string",
     "LEVEL": "1:value*:float 2:tensor:string 3:block_shape*:int64",
     "REQUANTIZATION": "1:multiplier*:sint32 2:shift*:sint32",
     "STATISTICS": "1:min*:double 2:max*:double 3:mean*:double 4:std*:double 5:count:uint64 6:nan_count:uint64 "

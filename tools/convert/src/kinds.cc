@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "caffe2/import.h"
-#include "gguf/gguf.h"
+#include "encodings.h"
 #include "glow/glow.h"
 #include "levels.h"
 #include "onnx/detect.h"
@@ -122,17 +122,28 @@ Result<Export> WriteQOperator(const format::Model& model, const Options& options
   return Stock(ToQOperator(model, options));
 }
 
-// For forms without levels: multiplies levels out, then calls `write`.
+void Prepend(std::vector<LedgerEntry> entries, std::vector<LedgerEntry>& to) {
+  std::ranges::move(to, std::back_inserter(entries));
+  to = std::move(entries);
+}
+
+// For forms without encodings and levels: reads the records and multiplies levels out, then calls
+// `write`.
 template <Result<Export> (*write)(const format::Model&, const Options&)>
 Result<Export> Flat(const format::Model& model, const Options& options) {
+  if (format::HasEncoding(model)) {
+    Ledger ledger(options);
+    QTX_ASSIGN_OR_RETURN(const format::Model decoded, Decoded(model, ledger));
+    auto written = Flat<write>(decoded, options);
+    if (written.has_value()) Prepend(ledger.Take(), written->ledger);
+    return written;
+  }
+  QTX_RETURN_IF_ERROR(CheckIntegerForms(model));
   if (!format::HasLevels(model)) return write(model, options);
   Ledger ledger(options);
   QTX_ASSIGN_OR_RETURN(const format::Model flat, WithoutLevels(model, ledger));
   auto written = write(flat, options);
-  if (!written.has_value()) return written;
-  std::vector<LedgerEntry> entries = ledger.Take();
-  std::ranges::move(written->ledger, std::back_inserter(entries));
-  written->ledger = std::move(entries);
+  if (written.has_value()) Prepend(ledger.Take(), written->ledger);
   return written;
 }
 
