@@ -74,10 +74,12 @@ class Checker {
       if (!values[i].type) continue;
       quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
       const bool initializer = view_.FindInitializer(values[i].name) != nullptr;
+      const std::size_t before = findings_.size();
       if (!initializer) CheckForConstants(*values[i].type, place);
       const std::int64_t version = CheckType(view_, *values[i].type, values[i].name, place,
                                              initializer, features_, findings_);
       version_ = std::max(version_, version);
+      if (findings_.size() == before) sound_.insert(&values[i]);
     }
   }
 
@@ -86,10 +88,6 @@ class Checker {
   void CheckForConstants(const TensorType& type, const std::string& place) {
     if (!type.quantization || !IsQuantized(type.elem_type)) return;
     const std::string of_value = " on a value that is computed or given";
-    if (IsEncoded(type)) {
-      findings_.Add("encoding.C1", place + ": quantization.encoding",
-                    FoundExpected("one" + of_value, "initializers"));
-    }
     if (HasBase(*type.quantization)) {
       findings_.Add("quantization.C17", place + ": quantization.base_levels",
                     FoundExpected("a base" + of_value, "initializers"));
@@ -115,7 +113,8 @@ class Checker {
       defined_.insert(list[i].name);
       const auto declared = typed_.find(list[i].name);
       if (declared == typed_.end() || !declared->second->type) continue;
-      CheckInitializerType(view_, list[i], *declared->second->type, place, findings_);
+      CheckInitializerType(view_, list[i], *declared->second->type,
+                           sound_.contains(declared->second), place, findings_);
     }
   }
 
@@ -248,6 +247,7 @@ class Checker {
   Findings findings_;
   std::map<std::string, const ValueInfo*> typed_;
   std::set<std::string> defined_;
+  std::set<const ValueInfo*> sound_;  // whose types break no rule
   bool quantized_ = false;
   std::int64_t version_ = kVersion;  // that its types ask for
   std::optional<Inference> inference_;
