@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "external_data.h"
+#include "qtx/format/external_elements.h"
 #include "qtx/format/model.h"
 #include "wire.h"
 
@@ -148,6 +149,25 @@ Result<Tensor> Decode(const TensorData& data, const std::string& folder) {
                                     : CopyCarrier(carrier.fields, tensor));
   ClearUnusedBits(tensor);
   return tensor;
+}
+
+TensorData ToExternalData(std::string name, ElementType storage, Dims dims,
+                          const std::string& location, std::int64_t offset, std::int64_t length) {
+  std::string wire =
+      wire::SerializeExternalTensor(name, dims, storage,
+                                    {{"location", location},
+                                     {"offset", std::to_string(offset)},
+                                     {"length", std::to_string(length)}});
+  return {.name = std::move(name),
+          .data_type = storage,
+          .dims = std::move(dims),
+          .wire = std::move(wire)};
+}
+
+Result<std::optional<FileRange>> RangeOfElements(const TensorData& data,
+                                                 const std::string& folder) {
+  QTX_ASSIGN_OR_RETURN(Carrier carrier, FindCarrier(data, folder));
+  return std::move(carrier.range);
 }
 
 }  // namespace qtx::format

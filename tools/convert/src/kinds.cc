@@ -1,6 +1,8 @@
 // The kinds of models: one row each.
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <limits>
 
 #include "caffe2/import.h"
 #include "glow/glow.h"
@@ -20,6 +22,7 @@
 #include "qtx/format/limits.h"
 #include "qtx/format/onnx_operators.h"
 #include "qtx/format/scopes.h"
+#include "safetensors/safetensors.h"
 #include "table/table.h"
 #include "tensorrt/cache.h"
 #include "tflite/file.h"
@@ -137,6 +140,8 @@ Result<Export> Flat(const format::Model& model, const Options& options) {
 constexpr std::array kKinds = {
     Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, Flat<ToTflite>, ".tflite",
          Takes::kSubgraph},
+    Kind{"safetensors", "safetensors, with config.json and shards beside it", LooksLikeSafetensors,
+         ReadSafetensors, WriteSafetensors, ".safetensors"},
     Kind{"glow", "quantization profile of Glow, beside its model", LooksLikeGlowProfile, ReadGlow,
          Flat<WriteGlow>, ".yaml", Takes::kFiles},
     Kind{"paddle",
@@ -176,6 +181,7 @@ constexpr std::array kLosses = {
     Loss{"cell_clip", "the clip of an LSTM's cell state of FLOAT"},
     Loss{"documentation", "doc strings, metadata and names of what computes nothing"},
     Loss{"float", "that every node computes over integers, where only those are wanted"},
+    Loss{"graph", "nodes, in a form that has tensors only"},
     Loss{"origin", "what a node was in the framework it came from"},
     Loss{"parameters", "scales and offsets that the form has no place for"},
     Loss{"range",
@@ -212,9 +218,15 @@ Result<void> CheckBeginning(std::string_view head) {
   return Error{ErrorCode::kInvalid, "", "found zeros, expected a model"};
 }
 
+Result<void> ExpectSafetensors(std::string_view head) {
+  if (LooksLikeSafetensors(Source{.path = {}, .file = format::FileBytes(std::string(head))}))
+    return {};
+  return Error{ErrorCode::kInvalid, "", "expected safetensors"};
+}
+
 Source FromFile(format::FileBytes file, const std::string& path) {
   Source source{.path = path, .file = std::move(file)};
-  if (IsTflite(source)) return source;
+  if (IsTflite(source) || LooksLikeSafetensors(source)) return source;
   auto model = format::Model::Load(source.file, path);
   if (model.has_value() && !(model->graph.nodes.empty() && model->opset_imports.empty()))
     source.onnx = *std::move(model);
@@ -276,9 +288,19 @@ Source FromBytes(std::string bytes, const std::string& path) {
   return FromFile(format::FileBytes(std::move(bytes)), path);
 }
 
-Result<Source> Open(const std::string& path, std::vector<std::string> with) {
-  QTX_ASSIGN_OR_RETURN(format::FileBytes file,
-                       format::FileBytes::Open(path, format::kMaxModelBytes - 1, CheckBeginning));
+Result<format::FileBytes> OpenBytes(const std::string& path) {
+  auto file = format::FileBytes::Open(path, format::kMaxModelBytes - 1, CheckBeginning);
+  if (file.has_value() || file.error().code != ErrorCode::kTooLarge || path == "-") return file;
+  auto large =
+      format::FileBytes::Open(path, std::numeric_limits<std::int64_t>::max(), ExpectSafetensors);
+  return large.has_value() ? std::move(large) : std::move(file);
+}
+
+Result<Source> Open(const std::string& given, std::vector<std::string> with) {
+  std::error_code code;
+  const bool folder = std::filesystem::is_directory(given, code);
+  const std::string path = folder ? SafetensorsOfFolder(given).value_or(given) : given;
+  QTX_ASSIGN_OR_RETURN(format::FileBytes file, OpenBytes(path));
   Source source = FromFile(std::move(file), path);
   source.with = std::move(with);
   if (source.onnx) {
@@ -317,6 +339,7 @@ Result<Export> Write(const format::Model& model, const Kind& kind, const Options
   if (!written.has_value()) return written;
   auto* onnx = std::get_if<format::Model>(&written->content);
   if (onnx == nullptr) {
+    if (kind.write == WriteSafetensors) return written;  // nodes play no part
     auto defined = format::CheckFirst(model);
     const bool undefined = !defined.has_value() && defined.error().code == ErrorCode::kUnsupported;
     return undefined ? Result<Export>(std::move(defined).error()) : std::move(written);
