@@ -1,6 +1,7 @@
 // TensorProtos: every carrier ONNX has for elements, decoded into packed bytes.
 #include <cstring>
 
+#include "carrier.h"
 #include "external_data.h"
 #include "qtx/format/external_elements.h"
 #include "qtx/format/model.h"
@@ -140,6 +141,16 @@ Result<void> CheckCarrier(const TensorData& data, const std::string& folder) {
   if (carrier.range) return {};
   QTX_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(carrier.fields.data_type, carrier.fields.dims));
   return CopyCarrier(carrier.fields, tensor);
+}
+
+Result<std::variant<FileRange, Tensor>> FindElements(const TensorData& data,
+                                                     const std::string& folder) {
+  QTX_ASSIGN_OR_RETURN(const Carrier carrier, FindCarrier(data, folder));
+  if (carrier.range) return std::variant<FileRange, Tensor>(*carrier.range);
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(carrier.fields.data_type, carrier.fields.dims));
+  QTX_RETURN_IF_ERROR(CopyCarrier(carrier.fields, tensor));
+  ClearUnusedBits(tensor);
+  return std::variant<FileRange, Tensor>(std::move(tensor));
 }
 
 Result<Tensor> Decode(const TensorData& data, const std::string& folder) {
