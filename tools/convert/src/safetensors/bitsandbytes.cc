@@ -115,24 +115,18 @@ Result<void> SetCodes(const Tensor& codes, const State& state, Weight& weight) {
   if ((count + 1) / 2 != codes.size)
     return Unsupported(codes.name, "found " + std::to_string(codes.size) + " bytes, expected " +
                                        std::to_string((count + 1) / 2));
-  if (width % 2 == 0) {
-    const std::int32_t pairs = width % 64 == 0 ? 32 : 1;
-    Dims record(state.shape.size(), 1);
-    record.back() = 2 * pairs;
-    SetRecords(codes,
-               {.record_bytes = pairs,
-                .record_shape = std::move(record),
-                .fields = {CodeField(4, 0, {2, pairs}, {-4, 8}, 4)}},
-               weight);
-    return {};
-  }
-  QTX_ASSIGN_OR_RETURN(const std::string bytes, ReadTensor(codes, std::int64_t{1} << 30));
-  std::vector<std::uint8_t> values;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[static_cast<std::size_t>(i / 2)]);
-    values.push_back(i % 2 == 0 ? byte >> 4U : byte & 15U);
-  }
-  return SetOwn(values, 0, weight);
+  if (width % 2 != 0)
+    return Unsupported(codes.name,
+                       "found rows of " + std::to_string(width) + ", expected even ones");
+  const std::int32_t pairs = width % 64 == 0 ? 32 : 1;
+  Dims record(state.shape.size(), 1);
+  record.back() = 2 * pairs;
+  SetRecords(codes,
+             {.record_bytes = pairs,
+              .record_shape = std::move(record),
+              .fields = {CodeField(4, 0, {2, pairs}, {-4, 8}, 4)}},
+             weight);
+  return {};
 }
 
 }  // namespace

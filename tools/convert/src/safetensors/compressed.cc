@@ -43,15 +43,17 @@ Result<void> SetBlocks(const Tensor& scales, const Dims& dims, const Config& con
   if (*count == 1) return {};
   if (counts.size() + 1 == dims.size()) counts.push_back(1);
   if (counts.size() != dims.size()) return mismatch();
+  const std::size_t matrix = dims.size() - std::min<std::size_t>(dims.size(), 2);
   const bool blocks = config.block.size() == 2 && dims.size() >= 2 &&
-                      counts[dims.size() - 2] != dims[dims.size() - 2];
+                      std::ranges::all_of(config.block, [](std::int64_t b) { return b > 0; }) &&
+                      Ceil(dims[matrix], config.block[0]) == counts[matrix] &&
+                      Ceil(dims[matrix + 1], config.block[1]) == counts[matrix + 1];
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     if (counts[axis] < 1) return mismatch();
-    const bool named = blocks && axis + 2 >= dims.size();
+    const bool named = blocks && axis >= matrix;
     if (!named && dims[axis] % counts[axis] != 0) return mismatch();
-    const std::int64_t block =
-        named ? config.block[axis + 2 - dims.size()] : dims[axis] / counts[axis];
-    if (block < 1 || Ceil(dims[axis], block) != counts[axis]) return mismatch();
+    const std::int64_t block = named ? config.block[axis - matrix] : dims[axis] / counts[axis];
+    if (block < 1 && counts[axis] > 1) return mismatch();
     if (counts[axis] == 1) continue;
     weight.q().axis.push_back(static_cast<std::int64_t>(axis));
     weight.q().block_shape.push_back(block);

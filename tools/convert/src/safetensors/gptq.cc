@@ -80,8 +80,9 @@ Result<Weight> TypedWeight(const std::string& stem, const Parts& parts,
                            const std::vector<std::int64_t>& zeros, std::int64_t* bias) {
   const std::int64_t middle = std::int64_t{1} << (parts.bits - 1);
   const bool centred = std::ranges::all_of(zeros, [&](std::int64_t z) { return z == middle; });
-  const CodeStorage storage = StorageFor(
-      {.bits = parts.bits, .centred = centred, .offset = *std::ranges::max_element(zeros)});
+  const std::int64_t greatest = centred ? 0 : *std::ranges::max_element(zeros);
+  const CodeStorage storage =
+      StorageFor({.bits = parts.bits, .centred = centred, .offset = greatest});
   Weight weight = IntegerWeight(stem + ".weight", storage, {parts.rows, parts.columns});
   weight.q().axis = {0, 1};
   weight.q().block_shape = {parts.group, 1};

@@ -5,7 +5,6 @@
 #include <unordered_set>
 
 #include "qtx/format/external_elements.h"
-#include "qtx/format/levels.h"
 #include "safetensors/schemes.h"
 
 namespace qtx::convert::safetensors {
@@ -16,7 +15,7 @@ using format::ElementType;
 // The opset in which ONNX has every type that a tensor may be of.
 constexpr std::int64_t kOpset = 24;
 constexpr std::int64_t kIrVersion = 12;
-constexpr std::int64_t kEncodedVersion = 3;  // of the format, with encodings and code books
+constexpr std::int32_t kCodeBookTensorField = 16;
 
 class GraphMaker {
  public:
@@ -60,7 +59,6 @@ class GraphMaker {
   }
 
   format::Graph Finish() { return std::move(graph_); }
-  std::int64_t version() const { return version_; }
 
  private:
   // A weight's own names must be new.
@@ -103,11 +101,7 @@ class GraphMaker {
       q.scale_tensor = std::move(q.scale_levels[0].tensor);
       q.scale_levels.clear();
     }
-    if (!q.code_book_tensor.empty()) q.must_understand = {16};  // code_book_tensor
-    const bool newest = q.encoding.has_value() || !q.code_book_tensor.empty();
-    version_ = std::max(version_, newest                 ? kEncodedVersion
-                                  : format::HasLevels(q) ? format::kLevelsVersion
-                                                         : format::kVersion);
+    if (!q.code_book_tensor.empty()) q.must_understand = {kCodeBookTensorField};
     format::ValueInfo value{.name = weight.name, .type = std::move(weight.type)};
     if (!weight.tensor.empty() && weight.tensor != weight.name)
       value.metadata.emplace_back(kTensorKey, weight.tensor);
@@ -131,7 +125,6 @@ class GraphMaker {
   std::unordered_map<std::string, ElementType> retyped_;
   std::unordered_set<std::string> names_;
   format::Graph graph_;
-  std::int64_t version_ = format::kVersion;
 };
 
 }  // namespace
@@ -144,7 +137,7 @@ Result<format::Model> MakeModel(const Container& files, Ledger& ledger) {
   QTX_RETURN_IF_ERROR(maker.AddInitializers());
   format::Model model;
   model.ir_version = kIrVersion;
-  model.opset_imports = {{"", kOpset}, {std::string(format::kDomain), maker.version()}};
+  model.opset_imports = {{"", kOpset}, {std::string(format::kDomain), format::kVersion}};
   model.producer_name = "qtx";
   model.graph = maker.Finish();
   model.graph.name = "safetensors";

@@ -18,7 +18,8 @@ inline constexpr std::string_view kConfigKey = "qtx.safetensors.config";
 inline constexpr std::string_view kTensorKey = "qtx.safetensors.tensor";
 
 /// The model of `files`. An initializer whose bytes lie in a file points there, by the name of its
-/// shard.  Errors: those of the config, and of reading.
+/// shard. The version of the format that it imports is left to the caller.
+/// Errors: those of the config, and of reading.
 Result<format::Model> MakeModel(const Container& files, Ledger& ledger);
 
 }  // namespace qtx::convert::safetensors

@@ -1,5 +1,6 @@
 #include <filesystem>
 
+#include "qtx/format/levels.h"
 #include "safetensors/graph.h"
 #include "safetensors/safetensors.h"
 
@@ -19,6 +20,8 @@ Result<Conversion> ReadSafetensors(const Source& source, const Options& options)
   QTX_ASSIGN_OR_RETURN(format::Model model, safetensors::MakeModel(files, ledger));
   const std::filesystem::path path = source.path;
   model.folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  for (format::OpsetImport& opset : model.opset_imports)
+    if (opset.domain == format::kDomain) opset.version = format::FormatVersion(model);
   return Conversion{std::move(model), ledger.Take()};
 }
 

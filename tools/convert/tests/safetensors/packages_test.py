@@ -42,12 +42,14 @@ class Case:
 
 
 def random_scales(generator, shape, dtype):
-    """Ordinary ones, subnormal ones, the greatest, and repeated ones."""
+    """Ordinary ones, subnormal ones, great ones, 0 and negative ones."""
     scale = torch.rand(shape, generator=generator) * 0.02 + 1e-4
     kinds = torch.randint(0, 16, shape, generator=generator)
     scale = torch.where(kinds == 0, torch.tensor(6e-8), scale)
     scale = torch.where(kinds == 1, torch.tensor(2.0**-14), scale)
-    scale = torch.where(kinds == 2, torch.tensor(400.0), scale)
+    scale = torch.where(kinds == 2, torch.tensor(200.0), scale)
+    scale = torch.where(kinds == 3, torch.tensor(0.0), scale)
+    scale = torch.where(kinds == 4, -scale, scale)
     return scale.to(dtype)
 
 
@@ -173,7 +175,7 @@ class Compressed:
                         zeros = rng.integers(low, high, (rows, groups))
                         tensors['weight_zero_point'] = pack_words(zeros - low, bits, 0)
                     yield self.case(f'{bits} bits {"sym" if symmetric else "asym"} {rows}x{width} group {group}',
-                                    'pack-quantized', tensors, step=difference_in_bfloat16, num_bits=bits, type='int',
+                                    'pack-quantized', tensors, num_bits=bits, type='int',
                                     symmetric=symmetric, strategy='group' if group else 'channel', group_size=group)
 
     def elements(self, generator, rng):
@@ -184,7 +186,7 @@ class Compressed:
         zero = torch.from_numpy(rng.integers(-128, 128, (24, 2)).astype(numpy.int8))
         yield self.case('group asym', 'int-quantized', {
             'weight': weight, 'weight_scale': random_scales(generator, (24, 2), torch.bfloat16),
-            'weight_zero_point': zero}, step=difference_in_bfloat16, num_bits=8, type='int', symmetric=False,
+            'weight_zero_point': zero}, num_bits=8, type='int', symmetric=False,
                         strategy='group', group_size=32)
         bytes_ = rng.integers(0, 256, (24, 64)).astype(numpy.uint8)
         bytes_[(bytes_ & 127) == 127] ^= 1  # no NaN
@@ -204,7 +206,7 @@ class Compressed:
     def floats(self, generator, rng):
         for i in range(12):
             codes = torch.from_numpy(rng.integers(0, 256, (16, 64)).astype(numpy.uint8))
-            scale = rng.integers(1, 127, (16, 8)).astype(numpy.uint8)
+            scale = rng.integers(0, 127, (16, 8)).astype(numpy.uint8)
             tensors = {'weight_packed': codes, 'weight_scale': torch.from_numpy(scale).view(torch.float8_e4m3fn),
                        'weight_global_scale': torch.tensor([2688 / (0.01 + rng.random())], dtype=torch.float32)}
             yield self.case(f'divisor {i}', 'nvfp4-pack-quantized', tensors, step=twice_to_bfloat16, num_bits=4,
@@ -213,11 +215,6 @@ class Compressed:
         yield self.case('exponents', 'mxfp4-pack-quantized', {'weight_packed': codes, 'weight_scale': exponents},
                         num_bits=4, type='float', symmetric=True, strategy='group', group_size=32,
                         scale_dtype=torch.uint8)
-
-
-def difference_in_bfloat16(model, name, exact):
-    """The package rounds stored - offset to bfloat16 before it multiplies, which matters from 8 bits on."""
-    return None if exact is None else exact
 
 
 def twice_to_bfloat16(model, name, exact):
@@ -233,7 +230,7 @@ class BitsAndBytes:
     def cases(self, generator, rng):
         for kind in ('nf4', 'fp4'):
             for nested in (False, True):
-                for shape, block in (((48, 128), 64), ((8, 96), 32), ((64, 32), 64), ((6, 64), 256), ((40, 7), 32)):
+                for shape, block in (((48, 128), 64), ((8, 96), 32), ((64, 32), 64), ((6, 64), 256)):
                     x = torch.randn(shape, generator=generator) * torch.exp(torch.randn(shape, generator=generator))
                     codes, state = self.functional.quantize_4bit(x, blocksize=block, quant_type=kind,
                                                                  compress_statistics=nested)
