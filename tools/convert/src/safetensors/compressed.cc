@@ -16,7 +16,6 @@ namespace {
 using format::Dims;
 using format::ElementType;
 
-constexpr std::int64_t kMaxRead = std::int64_t{1} << 30;  // bytes of a tensor that is read
 constexpr std::int64_t kMaxRow = 4096;                    // bytes of a row that is one record
 
 std::int64_t Ceil(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

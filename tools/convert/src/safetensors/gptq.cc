@@ -8,7 +8,6 @@
 namespace qtx::convert::safetensors {
 namespace {
 
-constexpr std::int64_t kMaxRead = std::int64_t{1} << 30;  // bytes of a tensor that is read
 constexpr int kWordBits = 32;
 
 struct Parts {

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "qtx/format/external_elements.h"
+#include "qtx/format/limits.h"
 #include "safetensors/schemes.h"
 
 namespace qtx::convert::safetensors {
@@ -28,6 +29,7 @@ class GraphMaker {
       if (!found) continue;
       auto weight = found->make(files_, config_, found->stem);
       if (weight.has_value()) weight = WithoutClash(*std::move(weight));
+      if (weight.has_value()) weight = WithAllScales(*std::move(weight));
       if (weight.has_value()) {
         ledger_.Kept(weight->name, "type");
         Take(*std::move(weight));
@@ -73,6 +75,24 @@ class GraphMaker {
     return weight;
   }
 
+  // A weight has a scale for each of its blocks.
+  Result<Weight> WithAllScales(Weight weight) const {
+    const format::Dims dims = *format::FixedDims(*weight.type.shape);
+    QTX_ASSIGN_OR_RETURN(const format::Dims counts, format::ParameterDims(weight.q(), dims));
+    QTX_ASSIGN_OR_RETURN(const std::int64_t expected,
+                         format::ElementCount(std::span<const std::int64_t>(counts)));
+    const std::string& name = weight.q().scale_levels.front().tensor;
+    const Tensor* scales = files_.Find(name);
+    const format::Dims& found = scales != nullptr ? scales->dims : MadeOf(weight, name)->dims;
+    QTX_ASSIGN_OR_RETURN(const std::int64_t count,
+                         format::ElementCount(std::span<const std::int64_t>(found)));
+    if (count == expected && expected <= format::kMaxParameters) return weight;
+    return Error{ErrorCode::kUnsupported, name,
+                 "found " + std::to_string(count) + " scales, expected " +
+                     std::to_string(expected) + ", at most " +
+                     std::to_string(format::kMaxParameters)};
+  }
+
   void Take(Weight weight) {
     names_.insert(weight.name);
     for (const auto& [name, unused] : weight.made) names_.insert(name);
@@ -112,9 +132,14 @@ class GraphMaker {
 
   bool IsFloat(const Weight& weight, const std::string& name) const {
     const Tensor* tensor = files_.Find(name);
-    if (tensor != nullptr) return tensor->Is("F32");
-    return std::ranges::find(weight.made, name, [](const auto& made) { return made.first; }) !=
-           weight.made.end();
+    return tensor != nullptr ? tensor->Is("F32") : MadeOf(weight, name) != nullptr;
+  }
+
+  // nullptr: the scheme made no such tensor.
+  static const format::Tensor* MadeOf(const Weight& weight, const std::string& name) {
+    const auto found =
+        std::ranges::find(weight.made, name, [](const auto& made) { return made.first; });
+    return found == weight.made.end() ? nullptr : &found->second;
   }
 
   const Container& files_;

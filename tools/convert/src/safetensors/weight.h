@@ -14,6 +14,8 @@
 
 namespace qtx::convert::safetensors {
 
+inline constexpr std::int64_t kMaxRead = std::int64_t{1} << 30;  // bytes of a tensor that is read
+
 /// What a scheme makes of a module's tensors.
 struct Weight {
   std::string name;    // of the initializer
