@@ -16,7 +16,18 @@ namespace {
 using format::Dims;
 using format::ElementType;
 
-constexpr std::int64_t kMaxRow = 4096;                    // bytes of a row that is one record
+constexpr std::int64_t kMaxRow = 4096;  // bytes of a row that is one record
+
+// What weights with a code an element are called, behind the module's name.
+struct ElementNames {
+  std::string_view codes, scales, zero_point;
+  bool squares = false;  // a scale for each square block
+};
+constexpr ElementNames kElementNames[] = {
+    {".weight", ".weight_scale_inv", ".weight_zero_point", true},  // FP8 of DeepSeek
+    {".weight", ".weight_scale", ".weight_zero_point"},            // compressed-tensors
+    {"._weight_qdata", "._weight_scale", "._weight_zero_point"},   // torchao
+};
 
 std::int64_t Ceil(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -231,21 +242,24 @@ Result<Weight> MakePackedFloats(const Container& files, const Config& config,
 }
 
 Result<Weight> MakeElements(const Container& files, const Config& config, const std::string& stem) {
+  const auto* const names = std::ranges::find_if(kElementNames, [&](const ElementNames& each) {
+    return files.Find(stem + std::string(each.codes)) != nullptr &&
+           files.Find(stem + std::string(each.scales)) != nullptr;
+  });
+  if (names == std::end(kElementNames)) return Unsupported(stem, "found no scales");
   QTX_ASSIGN_OR_RETURN(const Tensor* codes,
-                       Need(files, stem, ".weight", {"I8", "F8_E4M3", "F8_E5M2"}));
-  const bool inverse = files.Find(stem + ".weight_scale_inv") != nullptr;
+                       Need(files, stem, names->codes, {"I8", "F8_E4M3", "F8_E5M2"}));
   QTX_ASSIGN_OR_RETURN(const Tensor* scales,
-                       Need(files, stem, inverse ? ".weight_scale_inv" : ".weight_scale",
-                            {"F16", "BF16", "F32", "U8", "F8_E8M0"}));
-  Weight weight{.name = codes->name};
+                       Need(files, stem, names->scales, {"F16", "BF16", "F32", "U8", "F8_E8M0"}));
+  Weight weight{.name = stem + ".weight"};
   weight.type.elem_type = *format::QuantizedOf(codes->dtype->type);
   weight.type.shape = format::ToShape(codes->dims);
   weight.type.quantization.emplace();
   Config blocks = config;
-  if (inverse && blocks.block.empty()) blocks.block = {128, 128};  // of DeepSeek-V3
+  if (names->squares && blocks.block.empty()) blocks.block = {128, 128};  // of DeepSeek-V3
   QTX_RETURN_IF_ERROR(SetBlocks(*scales, codes->dims, blocks, weight));
   QTX_RETURN_IF_ERROR(AddScale(*scales, weight));
-  const Tensor* zero_point = files.Find(stem + ".weight_zero_point");
+  const Tensor* zero_point = files.Find(stem + std::string(names->zero_point));
   if (zero_point != nullptr) {
     if (!zero_point->Is("I8") || !codes->Is("I8") || zero_point->dims != scales->dims)
       return Unsupported(zero_point->name, "expected I8 in the shape of the scales, of integers");

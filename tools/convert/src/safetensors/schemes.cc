@@ -35,6 +35,8 @@ constexpr std::array kRows = {
     Row{"fp8", ".weight", "F8_E4M3", ".weight_scale_inv", MakeElements},
     Row{"fp8", ".weight", "F8_E4M3", ".weight_scale", MakeElements},
     Row{"fp8", ".weight", "F8_E5M2", ".weight_scale", MakeElements},
+    Row{"int8", "._weight_qdata", "I8", "._weight_scale", MakeElements},
+    Row{"fp8", "._weight_qdata", "F8_E4M3", "._weight_scale", MakeElements},
     Row{"mxfp4", "_blocks", "U8", "_scales", MakeMxBlocks},
 };
 

@@ -33,6 +33,7 @@ Result<Weight> MakePackedIntegers(const Container& files, const Config& config,
                                   const std::string& stem);
 Result<Weight> MakePackedFloats(const Container& files, const Config& config,
                                 const std::string& stem);
+// Likewise, and torchao 0.18, prototype/safetensors; transformers, integrations/finegrained_fp8.py.
 Result<Weight> MakeElements(const Container& files, const Config& config, const std::string& stem);
 // mx_blocks.cc. Source: transformers 5, integrations/mxfp4.py: convert_moe_packed_tensors.
 Result<Weight> MakeMxBlocks(const Container& files, const Config& config, const std::string& stem);

@@ -6,7 +6,7 @@ Each case is a file of safetensors with a weight of one scheme. `qtx convert` re
 reader in Python decodes them (extended_model.py) and as `qtx run` computes them, are rounded once to the type of the
 package's own dequantization and compared with its result; `qtx convert --to safetensors` must give the file's bytes.
 
-Needs numpy, torch (CPU), safetensors, compressed-tensors, transformers and bitsandbytes from PyPI; FOLDER holds the
+Needs numpy, torch (CPU), safetensors, compressed-tensors, transformers, bitsandbytes and torchao from PyPI; FOLDER holds the
 unpacked auto_gptq 0.7.1 and autoawq 0.2.9, of which two files are loaded.
 """
 import argparse
@@ -34,11 +34,11 @@ def load_file(name, path):
 
 
 class Case:
-    def __init__(self, name, tensors, weight, expected, config=None, step=None, transpose=False):
+    def __init__(self, name, tensors, weight, expected, config=None, step=None, metadata=None):
         self.name, self.tensors, self.weight, self.config = name, tensors, weight, config
         self.expected = expected  # the package's result, a tensor of its output type
         self.step = step  # how the package rounds on the way: a function of the exact reals
-        self.transpose = transpose
+        self.metadata = metadata or {'format': 'pt'}
 
 
 def random_scales(generator, shape, dtype):
@@ -271,6 +271,26 @@ def experts(generator, rng):
                {'quantization_config': {'quant_method': 'mxfp4'}})
 
 
+def torchao(generator, rng):
+    """Tensors of torchao as its flatten_tensor_state_dict gives them to safetensors."""
+    import torchao.quantization as q
+    from torchao.prototype.safetensors.safetensors_support import flatten_tensor_state_dict
+    configs = {
+        'int8': q.Int8WeightOnlyConfig(version=2),
+        'float8': q.Float8WeightOnlyConfig(version=2),
+        'intx 4 bits group 32': q.IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=q.granularity.PerGroup(32)),
+        'intx 3 bits asym': q.IntxWeightOnlyConfig(weight_dtype=torch.int3, granularity=q.granularity.PerGroup(32),
+                                                   mapping_type=q.MappingType.ASYMMETRIC),
+    }
+    for name, config in configs.items():
+        layer = torch.nn.Sequential(torch.nn.Linear(96, 40, dtype=torch.bfloat16))
+        with torch.no_grad():
+            layer[0].weight.copy_(torch.randn(40, 96, generator=generator))
+        q.quantize_(layer, config)
+        tensors, metadata = flatten_tensor_state_dict({'m.weight': layer[0].weight})
+        yield Case(f'torchao {name}', tensors, 'm.weight', layer[0].weight.dequantize().detach(), metadata=metadata)
+
+
 def qtx(*arguments):
     done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
@@ -292,7 +312,7 @@ def rounded(reals, like):
 def run(case, program, folder):
     """The faults of a case, by what failed."""
     path = folder / 'model.safetensors'
-    save_file({k: v.contiguous() for k, v in case.tensors.items()}, path, metadata={'format': 'pt'})
+    save_file({k: v.contiguous() for k, v in case.tensors.items()}, path, metadata=case.metadata)
     (folder / 'config.json').unlink(missing_ok=True)
     if case.config:
         (folder / 'config.json').write_text(json.dumps(case.config, default=str))
@@ -336,7 +356,8 @@ def main():
     options = parser.parse_args()
     failed = count = values = 0
     sources = [Gptq(options.sources), Awq(options.sources), Compressed(), BitsAndBytes(),
-               types.SimpleNamespace(cases=deepseek), types.SimpleNamespace(cases=experts)]
+               types.SimpleNamespace(cases=deepseek), types.SimpleNamespace(cases=experts),
+               types.SimpleNamespace(cases=torchao)]
     for turn in range(options.cases):
         generator = torch.Generator().manual_seed(options.seed + turn)
         rng = numpy.random.default_rng(options.seed + turn)
