@@ -102,6 +102,29 @@ nb::tuple Read(const Source& source, const std::string& kind_name,
 }
 
 // The model or the file's bytes, and the ledger. Errors are the source's where that breaks a rule.
+// The bytes of an export that is one file.  Errors: those of ReadRange; kUnsupported for several.
+Result<std::string> BytesOf(const convert::Export& written) {
+  if (const auto* bytes = std::get_if<std::string>(&written.content)) return *bytes;
+  const auto* pieces = std::get_if<std::vector<format::Piece>>(&written.content);
+  if (pieces == nullptr) {
+    return Error{ErrorCode::kUnsupported, "kind",
+                 "the model is one of several files; 'qtx convert' writes it to a folder"};
+  }
+  std::string bytes;
+  for (const format::Piece& piece : *pieces) {
+    if (const auto* text = std::get_if<std::string>(&piece)) {
+      bytes += *text;
+      continue;
+    }
+    const auto& range = std::get<format::FileRange>(piece);
+    const std::size_t begin = bytes.size();
+    bytes.resize(begin + static_cast<std::size_t>(range.size));
+    QTX_RETURN_IF_ERROR(
+        format::ReadRange(range, 0, std::as_writable_bytes(std::span(bytes).subspan(begin))));
+  }
+  return bytes;
+}
+
 nb::tuple Write(const Model& model, const std::string& kind_name, const convert::Options& options,
                 const Source* source) {
   convert::Export written = WithoutGil([&] {
@@ -122,7 +145,7 @@ nb::tuple Write(const Model& model, const std::string& kind_name, const convert:
   const nb::list ledger = LedgerRows(written.ledger);
   if (auto* onnx = std::get_if<Model>(&written.content))
     return nb::make_tuple(std::move(*onnx), ledger);
-  const auto& bytes = std::get<std::string>(written.content);
+  const std::string bytes = WithoutGil([&] { return Unwrap(BytesOf(written)); });
   return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), ledger);
 }
 
