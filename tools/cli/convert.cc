@@ -167,6 +167,25 @@ Result<Export> Perform(const ConvertOptions& options, const std::string& input) 
   return result;
 }
 
+// Several files go into a folder, under their own names; none that is there is replaced.
+Result<void> SaveFiles(const std::vector<convert::OutputFile>& files, const std::string& output,
+                       const std::string& path, const format::WriteProgress& progress) {
+  const fs::path folder = IsFolder(output) ? fs::path(output) : fs::path(path).parent_path();
+  if (!IsFolder(output)) {
+    return Error{ErrorCode::kUsage, "--output",
+                 fmt::format("found '{}', expected a folder for {} files", output, files.size())};
+  }
+  std::error_code code;
+  for (const convert::OutputFile& file : files) {
+    if (!fs::exists(folder / file.name, code)) continue;
+    return Error{ErrorCode::kIo, (folder / file.name).string(), "exists; write to another folder"};
+  }
+  for (const convert::OutputFile& file : files) {
+    QTX_RETURN_IF_ERROR(format::WriteNewFile((folder / file.name).string(), file.pieces, progress));
+  }
+  return {};
+}
+
 Result<void> Save(const Export& result, const ConvertOptions& options, const std::string& path,
                   Written& written) {
   std::int64_t before = 0, planned = 0;
@@ -182,6 +201,8 @@ Result<void> Save(const Export& result, const ConvertOptions& options, const std
   QTX_ASSIGN_OR_RETURN(const auto made, format::OutputFolder::Make(folder ? options.output : ""));
   if (const auto* model = std::get_if<format::Model>(&result.content))
     return model->Save(path, progress);
+  if (const auto* files = std::get_if<std::vector<convert::OutputFile>>(&result.content))
+    return SaveFiles(*files, options.output, path, progress);
   if (const auto* pieces = std::get_if<std::vector<format::Piece>>(&result.content))
     return format::WriteFileAtomically(path, *pieces, progress);
   const format::Piece whole = std::get<std::string>(result.content);
@@ -190,17 +211,23 @@ Result<void> Save(const Export& result, const ConvertOptions& options, const std
 
 std::string Bytes(std::size_t size) { return fmt::format("{} bytes", size); }
 
-std::string SizeOf(const Export& result) {
-  if (const auto* model = std::get_if<format::Model>(&result.content))
-    return fmt::format("{} nodes", model->graph.nodes.size());
+std::size_t SizeOf(const std::vector<format::Piece>& pieces) {
   std::size_t size = 0;
-  if (const auto* bytes = std::get_if<std::string>(&result.content)) return Bytes(bytes->size());
-  for (const format::Piece& piece : std::get<std::vector<format::Piece>>(result.content)) {
+  for (const format::Piece& piece : pieces) {
     const auto* range = std::get_if<format::FileRange>(&piece);
     size += range != nullptr ? static_cast<std::size_t>(range->size)
                              : std::get<std::string>(piece).size();
   }
-  return Bytes(size);
+  return size;
+}
+
+std::string SizeOf(const Export& result) {
+  if (const auto* model = std::get_if<format::Model>(&result.content))
+    return fmt::format("{} nodes", model->graph.nodes.size());
+  if (const auto* bytes = std::get_if<std::string>(&result.content)) return Bytes(bytes->size());
+  if (const auto* files = std::get_if<std::vector<convert::OutputFile>>(&result.content))
+    return fmt::format("{} files", files->size());
+  return Bytes(SizeOf(std::get<std::vector<format::Piece>>(result.content)));
 }
 
 void ConvertOne(const ConvertOptions& options, Job& job, Written& written) {

@@ -1,6 +1,7 @@
 // The kinds of models: one row each.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 
 #include "caffe2/import.h"
@@ -22,6 +23,7 @@
 #include "qtx/format/limits.h"
 #include "qtx/format/onnx_operators.h"
 #include "qtx/format/scopes.h"
+#include "safetensors/safetensors.h"
 #include "table/table.h"
 #include "tensorrt/cache.h"
 #include "tflite/file.h"
@@ -167,6 +169,8 @@ constexpr std::array kKinds = {
          ".tflite", Takes::kSubgraph},
     Kind{"gguf", "GGUF, the tensors and metadata of a llama.cpp model", LooksLikeGguf, ReadGguf,
          WriteGguf, ".gguf"},
+    Kind{"safetensors", "safetensors, with config.json and shards beside it", LooksLikeSafetensors,
+         ReadSafetensors, WriteSafetensors, ".safetensors"},
     Kind{"glow", "quantization profile of Glow, beside its model", LooksLikeGlowProfile, ReadGlow,
          Flat<WriteGlow>, ".yaml", Takes::kFiles},
     Kind{"paddle",
@@ -243,14 +247,15 @@ Result<void> CheckBeginning(std::string_view head) {
   return Error{ErrorCode::kInvalid, "", "found zeros, expected a model"};
 }
 
-Result<void> ExpectGguf(std::string_view head) {
-  if (LooksLikeGguf(Source{.path = {}, .file = format::FileBytes(std::string(head))})) return {};
-  return Error{ErrorCode::kInvalid, "", "expected GGUF"};
+Result<void> ExpectLarge(std::string_view head) {
+  const Source source{.path = {}, .file = format::FileBytes(std::string(head))};
+  if (LooksLikeGguf(source) || LooksLikeSafetensors(source)) return {};
+  return Error{ErrorCode::kInvalid, "", "expected GGUF or safetensors"};
 }
 
 Source FromFile(format::FileBytes file, const std::string& path) {
   Source source{.path = path, .file = std::move(file)};
-  if (IsTflite(source) || LooksLikeGguf(source)) return source;
+  if (IsTflite(source) || LooksLikeGguf(source) || LooksLikeSafetensors(source)) return source;
   auto model = format::Model::Load(source.file, path);
   if (model.has_value() && !(model->graph.nodes.empty() && model->opset_imports.empty()))
     source.onnx = *std::move(model);
@@ -315,11 +320,14 @@ Source FromBytes(std::string bytes, const std::string& path) {
 Result<format::FileBytes> OpenBytes(const std::string& path) {
   auto file = format::FileBytes::Open(path, format::kMaxModelBytes - 1, CheckBeginning);
   if (file.has_value() || file.error().code != ErrorCode::kTooLarge || path == "-") return file;
-  auto large = format::FileBytes::Open(path, std::numeric_limits<std::int64_t>::max(), ExpectGguf);
+  auto large = format::FileBytes::Open(path, std::numeric_limits<std::int64_t>::max(), ExpectLarge);
   return large.has_value() ? std::move(large) : std::move(file);
 }
 
-Result<Source> Open(const std::string& path, std::vector<std::string> with) {
+Result<Source> Open(const std::string& given, std::vector<std::string> with) {
+  std::error_code code;
+  const bool folder = std::filesystem::is_directory(given, code);
+  const std::string path = folder ? SafetensorsOfFolder(given).value_or(given) : given;
   QTX_ASSIGN_OR_RETURN(format::FileBytes file, OpenBytes(path));
   Source source = FromFile(std::move(file), path);
   source.with = std::move(with);
@@ -332,6 +340,10 @@ Result<Source> Open(const std::string& path, std::vector<std::string> with) {
 
 Result<std::string> BytesOf(const Export& written) {
   if (const auto* bytes = std::get_if<std::string>(&written.content)) return *bytes;
+  if (std::holds_alternative<std::vector<OutputFile>>(written.content)) {
+    return Error{ErrorCode::kUnsupported, "kind",
+                 "the model is one of several files; 'qtx convert' writes it to a folder"};
+  }
   std::string all;
   for (const format::Piece& piece : std::get<std::vector<format::Piece>>(written.content)) {
     const auto* range = std::get_if<format::FileRange>(&piece);
@@ -376,7 +388,8 @@ Result<Export> Write(const format::Model& model, const Kind& kind, const Options
   if (!written.has_value()) return written;
   auto* onnx = std::get_if<format::Model>(&written->content);
   if (onnx == nullptr) {
-    if (kind.write == WriteGguf) return written;  // nodes play no part
+    const bool of_tensors = kind.write == WriteGguf || kind.write == WriteSafetensors;
+    if (of_tensors) return written;  // nodes play no part
     auto defined = format::CheckFirst(model);
     const bool undefined = !defined.has_value() && defined.error().code == ErrorCode::kUnsupported;
     return undefined ? Result<Export>(std::move(defined).error()) : std::move(written);

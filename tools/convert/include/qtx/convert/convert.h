@@ -59,9 +59,10 @@ struct Source {
   std::string_view bytes() const { return file.view(); }
 };
 
-/// The bytes of a model of any kind; only the kinds that lie in the file untouched (GGUF) may be
-/// larger than protobuf's limit.  Errors: those of FileBytes::Open.
+/// The bytes of a model of any kind; only the kinds that lie in the file untouched may be larger
+/// than protobuf's limit.  Errors: those of FileBytes::Open.
 Result<format::FileBytes> OpenBytes(const std::string& path);
+/// A folder stands for the safetensors in it.
 /// Errors: those of OpenBytes, and of CheckExternalData for an ONNX model.
 Result<Source> Open(const std::string& path, std::vector<std::string> with = {});
 /// A source from bytes in memory; `path` names them in errors.
@@ -72,14 +73,22 @@ struct Conversion {
   std::vector<LedgerEntry> ledger;
 };
 
+/// One of several files that are one model.
+struct OutputFile {
+  std::string name;  // in the folder of the output
+  std::vector<format::Piece> pieces;
+};
+
 /// The output of a conversion: an ONNX model (extended or stock) or the bytes of another kind, of
-/// which some may still lie in files.
+/// which some may still lie in files, or of which there are several files.
 struct Export {
-  std::variant<format::Model, std::string, std::vector<format::Piece>> content;
+  std::variant<format::Model, std::string, std::vector<format::Piece>, std::vector<OutputFile>>
+      content;
   std::vector<LedgerEntry> ledger;
 };
 
-/// What is written, in one piece.  REQUIRES: it is no model.  Errors: those of ReadRange.
+/// What is written, in one piece.  REQUIRES: it is no model.
+/// Errors: those of ReadRange; kUnsupported for several files.
 Result<std::string> BytesOf(const Export& written);
 
 /// What else a kind's reader uses: nothing, Source::with or Options::subgraph.

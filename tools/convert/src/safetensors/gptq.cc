@@ -1,0 +1,183 @@
+// GPTQ and AWQ: words of 32 bits with codes of a weight [K, N], which x [M, K] is multiplied by.
+#include <algorithm>
+#include <numeric>
+
+#include "errors.h"
+#include "safetensors/schemes.h"
+
+namespace qtx::convert::safetensors {
+namespace {
+
+constexpr int kWordBits = 32;
+
+struct Parts {
+  const Tensor* qweight = nullptr;
+  const Tensor* qzeros = nullptr;
+  const Tensor* scales = nullptr;
+  std::int64_t rows = 0, columns = 0, groups = 0;  // K, N, G
+  std::int64_t group = 0;                          // rows that share a scale
+  int bits = 0;
+};
+
+Result<Parts> FindParts(const Container& files, const std::string& stem) {
+  Parts parts;
+  QTX_ASSIGN_OR_RETURN(parts.qweight, Need(files, stem, ".qweight", {"I32"}));
+  QTX_ASSIGN_OR_RETURN(parts.qzeros, Need(files, stem, ".qzeros", {"I32"}));
+  QTX_ASSIGN_OR_RETURN(parts.scales, Need(files, stem, ".scales", {"F16", "BF16", "F32"}));
+  for (const Tensor* tensor : {parts.qweight, parts.qzeros, parts.scales}) {
+    if (tensor->dims.size() == 2 && tensor->dims[0] > 0 && tensor->dims[1] > 0) continue;
+    return Unsupported(tensor->name, "found shape " + format::ToString(std::span(tensor->dims)) +
+                                         ", expected two dimensions");
+  }
+  parts.groups = parts.scales->dims[0];
+  parts.columns = parts.scales->dims[1];
+  return parts;
+}
+
+Result<void> CheckShape(const Tensor& tensor, const format::Dims& expected) {
+  if (tensor.dims == expected) return {};
+  return Unsupported(tensor.name, "found shape " + format::ToString(std::span(tensor.dims)) +
+                                      ", expected " + format::ToString(std::span(expected)));
+}
+
+// Rows that share a scale: as the config says, if that makes as many groups as there are.
+Result<void> SetGroup(const Config& config, Parts& parts) {
+  const auto ceil = [&](std::int64_t size) { return (parts.rows + size - 1) / size; };
+  parts.group = config.group_size > 0 ? config.group_size : ceil(parts.groups);
+  if (ceil(parts.group) == parts.groups) return {};
+  return Unsupported(parts.scales->name, "found " + std::to_string(parts.groups) +
+                                             " groups, expected " +
+                                             std::to_string(ceil(parts.group)) + " of " +
+                                             std::to_string(parts.group) + " rows");
+}
+
+// Row-major over groups and columns. `order` maps a place in a word to a column of it.
+Result<std::vector<std::int64_t>> ReadZeros(const Parts& parts, std::span<const int> order,
+                                            std::int64_t add) {
+  QTX_RETURN_IF_ERROR(CheckShape(
+      *parts.qzeros, {parts.groups, (parts.columns * parts.bits + kWordBits - 1) / kWordBits}));
+  QTX_ASSIGN_OR_RETURN(const std::string bytes, ReadTensor(*parts.qzeros, kMaxRead));
+  const auto row_bytes = static_cast<std::size_t>(parts.qzeros->dims[1] * 4);
+  std::vector<std::int64_t> zeros(static_cast<std::size_t>(parts.groups * parts.columns));
+  for (std::int64_t g = 0; g < parts.groups; ++g) {
+    const auto row =
+        std::string_view(bytes).substr(static_cast<std::size_t>(g) * row_bytes, row_bytes);
+    const std::vector<std::uint8_t> values = UnpackBits(row, parts.bits, parts.columns);
+    for (std::int64_t n = 0; n < parts.columns; ++n) {
+      const auto size = std::ssize(order);
+      const std::int64_t column =
+          size == 0 ? n : n / size * size + order[static_cast<std::size_t>(n % size)];
+      zeros[static_cast<std::size_t>(g * parts.columns + column)] =
+          values[static_cast<std::size_t>(n)] + add;
+    }
+  }
+  return zeros;
+}
+
+// The type of [K, N] with its scales and offsets. Its codes lie elsewhere.
+Result<Weight> TypedWeight(const std::string& stem, const Parts& parts,
+                           const std::vector<std::int64_t>& zeros, std::int64_t* bias) {
+  const std::int64_t middle = std::int64_t{1} << (parts.bits - 1);
+  const bool centred = std::ranges::all_of(zeros, [&](std::int64_t z) { return z == middle; });
+  const std::int64_t greatest = centred ? 0 : *std::ranges::max_element(zeros);
+  const CodeStorage storage =
+      StorageFor({.bits = parts.bits, .centred = centred, .offset = greatest});
+  Weight weight = IntegerWeight(stem + ".weight", storage, {parts.rows, parts.columns});
+  weight.q().axis = {0, 1};
+  weight.q().block_shape = {parts.group, 1};
+  QTX_RETURN_IF_ERROR(AddScale(*parts.scales, weight));
+  if (!centred) QTX_RETURN_IF_ERROR(SetOffsets(zeros, {parts.groups, parts.columns}, weight));
+  *bias = storage.bias;
+  return weight;
+}
+
+// The group of each row is that of its place.
+Result<void> CheckGroups(const Tensor& g_idx, const Parts& parts) {
+  if (!g_idx.Is("I32")) return Unsupported(g_idx.name, "expected I32");
+  QTX_RETURN_IF_ERROR(CheckShape(g_idx, {parts.rows}));
+  QTX_ASSIGN_OR_RETURN(const std::string bytes, ReadTensor(g_idx, kMaxRead));
+  const auto* groups = reinterpret_cast<const std::int32_t*>(bytes.data());
+  for (std::int64_t k = 0; k < parts.rows; ++k) {
+    if (groups[k] == k / parts.group) continue;
+    return Unsupported(g_idx.name, "row " + std::to_string(k) + " is of group " +
+                                       std::to_string(groups[k]) + ", expected " +
+                                       std::to_string(k / parts.group) +
+                                       ": rows of a group that do not lie together (act-order) "
+                                       "need a permutation along an axis of the type");
+  }
+  return {};
+}
+
+// Columns of words hold 32 / bits rows; codes of 3 bits cross words, which lie a row apart.
+Result<void> SetRows(const Parts& parts, std::int64_t bias, Weight& weight) {
+  if (kWordBits % parts.bits == 0) {
+    const std::int32_t codes = kWordBits / parts.bits;
+    SetRecords(*parts.qweight,
+               {.record_bytes = 4,
+                .record_shape = {codes, 1},
+                .fields = {CodeField(parts.bits, bias, {codes}, {parts.bits})}},
+               weight);
+    return {};
+  }
+  QTX_ASSIGN_OR_RETURN(const std::string bytes, ReadTensor(*parts.qweight, kMaxRead));
+  std::vector<std::uint8_t> codes(static_cast<std::size_t>(parts.rows * parts.columns));
+  const auto words = static_cast<std::size_t>(parts.qweight->dims[0]);
+  const auto columns = static_cast<std::size_t>(parts.columns);
+  std::string column(words * 4, '\0');
+  for (std::size_t n = 0; n < columns; ++n) {
+    for (std::size_t w = 0; w < words; ++w)
+      std::copy_n(bytes.data() + (w * columns + n) * 4, 4, column.data() + w * 4);
+    const auto values = UnpackBits(column, parts.bits, parts.rows);
+    for (std::size_t k = 0; k < values.size(); ++k) codes[k * columns + n] = values[k];
+  }
+  return SetOwn(codes, bias, weight);
+}
+
+}  // namespace
+
+Result<Weight> MakeGptq(const Container& files, const Config& config, const std::string& stem) {
+  QTX_ASSIGN_OR_RETURN(Parts parts, FindParts(files, stem));
+  const Tensor* g_idx = files.Find(stem + ".g_idx");
+  const std::int64_t packed = parts.qweight->dims[0] * kWordBits;
+  if (g_idx != nullptr && g_idx->Is("I32") && g_idx->dims.size() == 1 && g_idx->dims[0] > 0)
+    parts.rows = g_idx->dims[0];
+  else if (config.bits > 0)
+    parts.rows = packed / config.bits;
+  parts.bits =
+      parts.rows > 0 ? static_cast<int>(std::min<std::int64_t>(packed / parts.rows, kWordBits)) : 0;
+  if ((parts.bits != 2 && parts.bits != 3 && parts.bits != 4 && parts.bits != 8) ||
+      parts.rows * parts.bits != packed) {
+    return Unsupported(parts.qweight->name, "found " + std::to_string(parts.qweight->dims[0]) +
+                                                " words for " + std::to_string(parts.rows) +
+                                                " rows, expected 2, 3, 4 or 8 bits a row");
+  }
+  QTX_RETURN_IF_ERROR(SetGroup(config, parts));
+  if (g_idx != nullptr) QTX_RETURN_IF_ERROR(CheckGroups(*g_idx, parts));
+  const std::int64_t add = config.checkpoint_format == "gptq_v2" ? 0 : 1;
+  QTX_ASSIGN_OR_RETURN(const auto zeros, ReadZeros(parts, {}, add));
+  std::int64_t bias = 0;
+  QTX_ASSIGN_OR_RETURN(Weight weight, TypedWeight(stem, parts, zeros, &bias));
+  QTX_RETURN_IF_ERROR(SetRows(parts, bias, weight));
+  return weight;
+}
+
+Result<Weight> MakeAwq(const Container& files, const Config& config, const std::string& stem) {
+  constexpr int kOrder[] = {0, 2, 4, 6, 1, 3, 5, 7};  // of the columns in a word
+  QTX_ASSIGN_OR_RETURN(Parts parts, FindParts(files, stem));
+  parts.bits = 4;
+  parts.rows = parts.qweight->dims[0];
+  QTX_RETURN_IF_ERROR(CheckShape(*parts.qweight, {parts.rows, (parts.columns + 7) / 8}));
+  if (parts.columns % 8 != 0) return Unsupported(parts.qweight->name, "expected columns in eights");
+  QTX_RETURN_IF_ERROR(SetGroup(config, parts));
+  QTX_ASSIGN_OR_RETURN(const auto zeros, ReadZeros(parts, kOrder, 0));
+  std::int64_t bias = 0;
+  QTX_ASSIGN_OR_RETURN(Weight weight, TypedWeight(stem, parts, zeros, &bias));
+  SetRecords(*parts.qweight,
+             {.record_bytes = 4,
+              .record_shape = {1, 8},
+              .fields = {CodeField(parts.bits, bias, {2, 4}, {16, 4})}},
+             weight);
+  return weight;
+}
+
+}  // namespace qtx::convert::safetensors
