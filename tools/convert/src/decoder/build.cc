@@ -40,6 +40,7 @@ class Decoder {
   Shape CacheShape(const char* length, std::int64_t size) const {
     return {{{}, "batch"}, {c_.kv_heads, ""}, {{}, length}, {size, ""}};
   }
+  Result<void> CheckLayers() const;
   std::string Input(const std::string& name, ElementType type, Shape shape);
   void AddInputs();
   void AddOutput(const std::string& value);
@@ -66,6 +67,16 @@ class Decoder {
   std::string mask_;  // of local layers
   std::int64_t vocabulary_ = 0;
 };
+
+// Metadata may claim any number of layers: nothing is made before each has a weight.
+Result<void> Decoder::CheckLayers() const {
+  for (std::int64_t i = 0; i < c_.layers; ++i) {
+    const std::string norm = "blk." + std::to_string(i) + ".attn_norm.weight";
+    if (!parts_.Has(norm))
+      return Invalid("tensor '" + norm + "'", "is missing; the graph needs it");
+  }
+  return {};
+}
 
 std::string Decoder::Input(const std::string& name, ElementType type, Shape shape) {
   std::string unique = parts_.out().Unique(name);
@@ -310,6 +321,7 @@ void Decoder::Logits(const std::string& x) {
 
 Result<format::Graph> Decoder::Build() {
   vocabulary_ = parts_.Rows("token_embd.weight");
+  QTX_RETURN_IF_ERROR(CheckLayers());
   AddInputs();
   parts_.SetTokens(input_ids_);
   const std::array<std::int64_t, 1> last = {2};

@@ -20,7 +20,7 @@ def main():
             llama = models.LlamaCpp(path)
             rows = [llama(PROMPT)[-1]] + [llama([token])[-1] for token in STEPS]
             print(f'    {{"{case}",')
-            for row, end in ((rows[0], ","), (rows[-1], "}},")):
+            for row, end in ((rows[0], ","), (rows[-1], "},")):
                 print("     {" + ", ".join(f"{value:.7g}F" for value in row[:8]) + "}" + end)
 
 
