@@ -362,7 +362,7 @@ Result<Tensor> NodePlan::DeclaredParameters(const std::string& name) const {
   like.elem_type = declared->type->elem_type;
   if (!format::IsQuantized(like.elem_type)) return like;
   assert(declared->type->quantization.has_value());  // quantization.C1
-  auto resolved = format::Resolve(workspace_.view(), *declared->type);
+  auto resolved = format::Resolve(workspace_.view(), *declared->type, name);
   if (!resolved.has_value()) return Because(resolved.error());
   like.quantization = *std::move(resolved);
   return like;

@@ -86,7 +86,7 @@ Result<OutputType> TypeOf(const format::Model& model, const std::string& name) {
   }
   type.elem_type = info->type->elem_type;
   if (info->type->quantization) {
-    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, *info->type));
+    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, *info->type, name));
   }
   if (!info->type->shape) return type;
   type.dims = format::FixedDims(*info->type->shape);

@@ -24,7 +24,7 @@ Result<format::Tensor> Declared(const format::Model& model, const std::string& n
   }
   tensor.elem_type = info->type->elem_type;
   if (!format::IsQuantized(tensor.elem_type)) return tensor;
-  QTX_ASSIGN_OR_RETURN(tensor.quantization, format::Resolve(model, *info->type));
+  QTX_ASSIGN_OR_RETURN(tensor.quantization, format::Resolve(model, *info->type, name));
   return tensor;
 }
 

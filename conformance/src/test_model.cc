@@ -43,7 +43,7 @@ Result<ValueInfo> Declared(const format::Model& model, const std::string& name,
     info.type.emplace();
     info.type->elem_type = declared->type->elem_type;
     if (format::IsQuantized(info.type->elem_type) && declared->type->quantization) {
-      QTX_ASSIGN_OR_RETURN(info.type->quantization, format::Resolve(model, *declared->type));
+      QTX_ASSIGN_OR_RETURN(info.type->quantization, format::Resolve(model, *declared->type, name));
     }
   } else if (seen != observed.end()) {
     info.type.emplace();

@@ -149,7 +149,7 @@ Result<ValueType> Interpreter::TypeOf(const format::ModelView& view,
   if (declared == nullptr || !declared->type) return type;
   type.type = declared->type->elem_type;
   if (declared->type->quantization) {
-    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(view, *declared->type));
+    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(view, *declared->type, name));
   }
   if (declared->type->shape) type.dims = format::FixedDims(*declared->type->shape);
   return type;

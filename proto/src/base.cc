@@ -1,5 +1,5 @@
 // The base of a type and its scale: what a real takes.  Source: spec/format/quantization.md,
-// quantization.C18.
+// quantization.C18 and C21.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -18,11 +18,11 @@ int LowestBit(float value) {
   return exponent - 24 + std::countr_zero(mantissa);
 }
 
-// scale * steps + |base| is at most 2^53 u, u being the lowest bit that scale and base have.
+// |scale| * steps + |base| is at most 2^53 u, u being the lowest bit that scale and base have.
 // REQUIRES: finite values other than 0.
 bool AddUpInBinary64(float scale, std::uint64_t steps, float base) {
   const int unit = std::min(LowestBit(scale), LowestBit(base));
-  const double scale_units = std::ldexp(static_cast<double>(scale), -unit);
+  const double scale_units = std::ldexp(std::fabs(static_cast<double>(scale)), -unit);
   const double base_units = std::ldexp(std::fabs(static_cast<double>(base)), -unit);
   if (base_units > 0x1p53 || (steps != 0 && scale_units > 0x1p53)) return false;
   if (steps == 0) return true;
@@ -32,17 +32,44 @@ bool AddUpInBinary64(float scale, std::uint64_t steps, float base) {
   return sum <= static_cast<unsigned __int128>(0x1p53);
 }
 
+// The sum of two binary64 is one: what rounding it leaves (Knuth's TwoSum) is 0.
+bool SumIsBinary64(double a, double b) {
+  const double sum = a + b;
+  const double of_b = sum - a;
+  return (a - (sum - of_b)) + (b - of_b) == 0;
+}
+
+// quantization.C21. A scale times a value of the book has at most 48 bits, so it is a binary64.
+std::optional<LevelFault> CheckBookSums(const Quantization& q) {
+  for (std::size_t i = 0; i < q.base_levels[0].value.size(); ++i) {
+    const auto base = static_cast<double>(q.base_levels[0].value[i]);
+    const auto scale = static_cast<double>(ScaleAt(q, static_cast<std::int64_t>(i)));
+    if (base == 0 || !std::isfinite(scale)) continue;
+    const auto inexact = std::ranges::find_if(q.code_book, [&](float value) {
+      return std::isfinite(value) && !SumIsBinary64(scale * static_cast<double>(value), base);
+    });
+    if (inexact == q.code_book.end()) continue;
+    return LevelFault{"quantization.C21", "base_levels",
+                      "scale " + HexFloat(scale) + " times " +
+                          HexFloat(static_cast<double>(*inexact)) + " of the code book plus base " +
+                          HexFloat(base) + " of parameter " + std::to_string(i) +
+                          " has more than 53 bits"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<LevelFault> CheckBases(ElementType storage, const Quantization& q) {
   const bool offsets_fit = q.offset.empty() || q.offset.size() == q.scale.size();
   if (!HasBase(q) || !offsets_fit) return std::nullopt;  // C4 says the rest
+  if (HasCodeBook(q)) return CheckBookSums(q);
   const IntegerRange range = StoredRange(storage, q);
   for (std::size_t i = 0; i < q.base_levels[0].value.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
     const float base = BaseAt(q, at);
     const float scale = ScaleAt(q, at);
-    if (base == 0 || !std::isfinite(scale) || !(scale > 0)) continue;
+    if (base == 0 || !std::isfinite(scale) || scale == 0) continue;
     const std::int64_t offset = OffsetAt(q, at);
     const auto steps = static_cast<std::uint64_t>(
         std::max(std::abs(range.min - offset), std::abs(range.max - offset)));

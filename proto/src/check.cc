@@ -8,6 +8,7 @@
 
 #include "check_rules.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/inference.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/onnx_operators.h"
@@ -72,22 +73,33 @@ class Checker {
       }
       if (!values[i].type) continue;
       quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
-      CheckLevelsOf(values[i], place);
-      CheckType(view_, *values[i].type, place, features_, findings_);
+      const bool initializer = view_.FindInitializer(values[i].name) != nullptr;
+      if (!initializer) CheckForConstants(*values[i].type, place);
+      encoding_ =
+          encoding_ || (values[i].type->quantization && values[i].type->quantization->encoding);
+      const std::int64_t version = CheckType(view_, *values[i].type, values[i].name, place,
+                                             initializer, features_, findings_);
+      version_ = std::max(version_, version);
     }
   }
 
-  // quantization.C17, of a value; an annotation may be on any.
-  void CheckLevelsOf(const ValueInfo& value, const std::string& place) {
-    if (!value.type->quantization) return;
-    const Quantization& q = *value.type->quantization;
-    levels_ = levels_ || HasLevels(q);
-    if (!HasBase(q) || !IsQuantized(value.type->elem_type) ||
-        view_.FindInitializer(value.name) != nullptr) {
-      return;
+  // quantization.C17 and C19 and encoding.C1, of a value that is no initializer; an annotation may
+  // be on any.
+  void CheckForConstants(const TensorType& type, const std::string& place) {
+    if (!type.quantization || !IsQuantized(type.elem_type)) return;
+    const std::string of_value = " on a value that is computed or given";
+    if (IsEncoded(type)) {
+      findings_.Add("encoding.C1", place + ": quantization.encoding",
+                    FoundExpected("one" + of_value, "initializers"));
     }
-    findings_.Add("quantization.C17", place + ": quantization.base_levels",
-                  FoundExpected("a base on a value that is computed or given", "initializers"));
+    if (HasBase(*type.quantization)) {
+      findings_.Add("quantization.C17", place + ": quantization.base_levels",
+                    FoundExpected("a base" + of_value, "initializers"));
+    }
+    if (HasCodeBook(*type.quantization)) {
+      findings_.Add("quantization.C19", place + ": quantization.code_book",
+                    FoundExpected("a code book" + of_value, "initializers"));
+    }
   }
 
   void CheckInitializers() {
@@ -205,11 +217,19 @@ class Checker {
     const std::int64_t version = model_.OpsetVersion(kDomain);
     if (version == 0 && !quantized_) return;
     const std::int64_t latest = features_.LatestVersion();
-    if (version >= 1 && version < kLevelsVersion && levels_) {
+    if (version >= 1 && version < version_) {
+      const char* because = version_ == kLevelsVersion
+                                ? ", because of scale_levels or base_levels"
+                                : ", because of a code book or a scale of 0 or below";
       findings_.Add("versioning.C3", "opset_import",
                     FoundExpected("qtx " + std::to_string(version),
-                                  "qtx " + std::to_string(kLevelsVersion) +
-                                      ", because of scale_levels or base_levels"));
+                                  "qtx " + std::to_string(version_) + because));
+    }
+    if (version >= 1 && version < kEncodingVersion && encoding_) {
+      findings_.Add(
+          "versioning.C3", "opset_import",
+          FoundExpected("qtx " + std::to_string(version),
+                        "qtx " + std::to_string(kEncodingVersion) + ", because of an encoding"));
     }
     if (version >= 1 && version <= latest) return;
     findings_.Add(
@@ -233,7 +253,8 @@ class Checker {
   std::map<std::string, const ValueInfo*> typed_;
   std::set<std::string> defined_;
   bool quantized_ = false;
-  bool levels_ = false;
+  std::int64_t version_ = kVersion;  // that its types ask for
+  bool encoding_ = false;
   std::optional<Inference> inference_;
   std::optional<Error> undefined_;
 };
@@ -241,12 +262,29 @@ class Checker {
 bool ValueHasLevels(const ValueInfo& value) {
   return value.type && value.type->quantization && HasLevels(*value.type->quantization);
 }
+bool ValueHasEncoding(const ValueInfo& value) {
+  return value.type && value.type->quantization && value.type->quantization->encoding;
+}
 
-void MakeLevelsUnknown(Quantization& q) {
-  Quantization levels;
-  levels.scale_levels = std::exchange(q.scale_levels, {});
-  levels.base_levels = std::exchange(q.base_levels, {});
-  q.unknown_fields += SerializeQuantization(levels);
+bool ValueHasCodeBook(const ValueInfo& value) {
+  return value.type && value.type->quantization && HasCodeBook(*value.type->quantization);
+}
+
+void MakeUnknown(Quantization& q, Features features) {
+  Quantization unknown;
+  if (!features.Has(Feature::kHierarchicalScales)) {
+    unknown.scale_levels = std::exchange(q.scale_levels, {});
+    unknown.base_levels = std::exchange(q.base_levels, {});
+  }
+  if (!features.Has(Feature::kEncodings)) unknown.encoding = std::exchange(q.encoding, {});
+  q.unknown_fields += SerializeQuantization(unknown);
+}
+
+void MakeCodeBookUnknown(Quantization& q) {
+  Quantization book;
+  book.code_book = std::exchange(q.code_book, {});
+  book.code_book_tensor = std::exchange(q.code_book_tensor, {});
+  q.unknown_fields += SerializeQuantization(book);
 }
 
 template <typename Visit>
@@ -260,30 +298,37 @@ void ForEachValue(Graph& graph, const Visit& visit) {
   }
 }
 
-bool GraphHasLevels(const Graph& graph) {
-  const auto node_has = [](const Node& node) {
-    return std::ranges::any_of(node.attributes, [](const Attribute& attribute) {
-      return std::ranges::any_of(attribute.graphs, GraphHasLevels);
+using ValueTest = bool (*)(const ValueInfo&);
+
+bool AnyValue(const Graph& graph, ValueTest is) {
+  const auto node_has = [is](const Node& node) {
+    return std::ranges::any_of(node.attributes, [is](const Attribute& attribute) {
+      return std::ranges::any_of(attribute.graphs,
+                                 [is](const Graph& body) { return AnyValue(body, is); });
     });
   };
-  return std::ranges::any_of(graph.inputs, ValueHasLevels) ||
-         std::ranges::any_of(graph.outputs, ValueHasLevels) ||
-         std::ranges::any_of(graph.values, ValueHasLevels) ||
-         std::ranges::any_of(graph.nodes, node_has);
+  return std::ranges::any_of(graph.inputs, is) || std::ranges::any_of(graph.outputs, is) ||
+         std::ranges::any_of(graph.values, is) || std::ranges::any_of(graph.nodes, node_has);
 }
 
 bool Understands(const Model& model, Features features) {
-  return features.Has(Feature::kHierarchicalScales) || !HasLevels(model);
+  return (features.Has(Feature::kHierarchicalScales) || !HasLevels(model)) &&
+         (features.Has(Feature::kCodeBooks) || !AnyValue(model.graph, ValueHasCodeBook)) &&
+         (features.Has(Feature::kEncodings) || !HasEncoding(model));
 }
 
 }  // namespace
 
-bool HasLevels(const Model& model) { return GraphHasLevels(model.graph); }
+bool HasLevels(const Model& model) { return AnyValue(model.graph, ValueHasLevels); }
+bool HasEncoding(const Model& model) { return AnyValue(model.graph, ValueHasEncoding); }
 
 Model AsUnderstood(Model model, Features features) {
   if (Understands(model, features)) return model;
-  ForEachValue(model.graph, [](ValueInfo& value) {
-    if (ValueHasLevels(value)) MakeLevelsUnknown(*value.type->quantization);
+  const bool code_books = features.Has(Feature::kCodeBooks);
+  ForEachValue(model.graph, [&](ValueInfo& value) {
+    if (ValueHasLevels(value) || ValueHasEncoding(value))
+      MakeUnknown(*value.type->quantization, features);
+    if (!code_books && ValueHasCodeBook(value)) MakeCodeBookUnknown(*value.type->quantization);
   });
   return model;
 }
@@ -311,21 +356,24 @@ Result<CheckedModel> CheckFirst(const Model& model, Features features) {
 }
 
 std::vector<std::string> CheckedRules() {
-  return {"element_types.C1",  "element_types.C2", "element_types.C3",  "element_types.C4",
-          "element_types.C5",  "graph.C1",         "graph.C2",          "graph.C3",
-          "graph.C4",          "graph.C5",         "graph.C6",          "graph.C7",
-          "graph.C8",          "graph.C9",         "graph.C10",         "graph.C11",
-          "graph.C12",         "lowering.C1",      "origin.C1",         "origin.C2",
-          "quantization.C1",   "quantization.C2",  "quantization.C3",   "quantization.C4",
-          "quantization.C5",   "quantization.C6",  "quantization.C7",   "quantization.C8",
-          "quantization.C9",   "quantization.C10", "quantization.C11",  "quantization.C12",
-          "quantization.C13",  "quantization.C14", "quantization.C15",  "quantization.C16",
-          "quantization.C17",  "quantization.C18", "requantization.C1", "requantization.C2",
-          "requantization.C3", "shape.C1",         "shape.C2",          "shape.C3",
-          "shape.C4",          "statistics.C1",    "statistics.C2",     "statistics.C3",
-          "statistics.C4",     "statistics.C5",    "statistics.C6",     "statistics.C7",
-          "versioning.C1",     "versioning.C2",    "versioning.C3",     "versioning.C4",
-          "versioning.C5"};
+  return {"element_types.C1",  "element_types.C2",  "element_types.C3",  "element_types.C4",
+          "element_types.C5",  "encoding.C1",       "encoding.C2",       "encoding.C3",
+          "encoding.C4",       "encoding.C5",       "encoding.C6",       "encoding.C7",
+          "encoding.C8",       "encoding.C9",       "encoding.C10",      "encoding.C11",
+          "encoding.C12",      "graph.C1",          "graph.C2",          "graph.C3",
+          "graph.C4",          "graph.C5",          "graph.C6",          "graph.C7",
+          "graph.C8",          "graph.C9",          "graph.C10",         "graph.C11",
+          "graph.C12",         "lowering.C1",       "origin.C1",         "origin.C2",
+          "quantization.C1",   "quantization.C2",   "quantization.C3",   "quantization.C4",
+          "quantization.C5",   "quantization.C6",   "quantization.C7",   "quantization.C8",
+          "quantization.C9",   "quantization.C10",  "quantization.C11",  "quantization.C12",
+          "quantization.C13",  "quantization.C14",  "quantization.C15",  "quantization.C16",
+          "quantization.C17",  "quantization.C18",  "quantization.C19",  "quantization.C21",
+          "requantization.C1", "requantization.C2", "requantization.C3", "shape.C1",
+          "shape.C2",          "shape.C3",          "shape.C4",          "statistics.C1",
+          "statistics.C2",     "statistics.C3",     "statistics.C4",     "statistics.C5",
+          "statistics.C6",     "statistics.C7",     "versioning.C1",     "versioning.C2",
+          "versioning.C3",     "versioning.C4",     "versioning.C5"};
 }
 
 }  // namespace qtx::format

@@ -78,7 +78,7 @@ class BodyChecker {
       Refuse(body, from, to, "one has no declared type, which parameters need");
     } else if (stacked && !(a->quantization->axis.empty() && b->quantization->axis.empty())) {
       Refuse(body, from, to, FoundExpected("parameters along an axis", "one scale"));
-    } else if (!HaveEqualParameters(*a, *b)) {
+    } else if (!HaveEqualParameters(from, *a, to, *b)) {
       Refuse(body, from, to, "their parameters differ");
     }
   }
@@ -101,10 +101,12 @@ class BodyChecker {
   }
 
   // However they are written.
-  bool HaveEqualParameters(const TensorType& a, const TensorType& b) const {
-    const auto p = Resolve(view_, a), q = Resolve(view_, b);
+  bool HaveEqualParameters(const std::string& from, const TensorType& a, const std::string& to,
+                           const TensorType& b) const {
+    const auto p = Resolve(view_, a, from), q = Resolve(view_, b, to);
     if (!p.has_value() || !q.has_value()) return true;  // quantization.md has clauses for that
-    if (HasBase(*p) || HasBase(*q) || p->scale != q->scale || p->axis != q->axis) return false;
+    if (!HasIntegerForm(*p) || !HasIntegerForm(*q) || p->scale != q->scale || p->axis != q->axis)
+      return false;
     if (!p->axis.empty() && Blocks(*p) != Blocks(*q)) return false;
     for (std::size_t i = 0; i < p->scale.size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);

@@ -5,6 +5,7 @@
 #include "check_rules.h"
 #include "qtx/format/accumulator.h"
 #include "qtx/format/attributes.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::format {
@@ -22,7 +23,7 @@ std::optional<Quantization> QuantizationOf(const ModelView& view, const std::str
       !value->type->quantization) {
     return std::nullopt;
   }
-  auto resolved = Resolve(view, *value->type);
+  auto resolved = Resolve(view, *value->type, name);
   if (!resolved.has_value() || resolved->scale.empty()) return std::nullopt;
   return *std::move(resolved);
 }
@@ -32,9 +33,11 @@ void CheckAgainstScales(const ModelView& view, const Node& node, const Quantizat
                         const std::string& place, Findings& findings) {
   const auto x = QuantizationOf(view, node.inputs[0]);
   const auto w = QuantizationOf(view, node.inputs[1]);
-  if (w && HasBase(*w)) {
+  if (w && !HasIntegerForm(*w)) {
     findings.Add("requantization.C3", place + ": quantization.requantization",
-                 FoundExpected("one", "none: the weights have a base, the node no accumulator"));
+                 FoundExpected("one",
+                               "none: the weights have a base, a code book or a scale of 0 or "
+                               "below, the node no accumulator"));
     return;
   }
   if (!x || !w || x->scale.size() != 1 || y.scale.size() != 1) return;
@@ -77,6 +80,12 @@ std::optional<StoredElement> FindOutside(const Tensor& tensor, IntegerRange rang
   return find(UnpackInt32(tensor));
 }
 
+// Whether the bits of the codes make no integer outside `range`.
+bool HoldsOnly(const RecordLayout& layout, IntegerRange range) {
+  const FieldLayout& codes = *layout.Find(EncodedRole::kCode);
+  return codes.add >= range.min && codes.add + (1 << codes.width) - 1 <= range.max;
+}
+
 }  // namespace
 
 void CheckRequantization(const ModelView& view, const Node& node, const TensorType& type,
@@ -113,18 +122,22 @@ void CheckInitializerType(const ModelView& view, const TensorData& data, const T
     findings.Add("shape.C4", place + ": shape", "expected fixed dimensions for an initializer");
     return;
   }
-  // What is wrong with levels, CheckType has said.
-  if (type.quantization && HasLevels(*type.quantization) && !Resolve(view, type).has_value()) {
-    return;
-  }
+  // What is wrong with levels, code books and encodings, CheckType has said.
+  if (IsEncoded(type) && !RecordLayout::Make(type).has_value()) return;
+  const bool derived =
+      type.quantization && (HasLevels(*type.quantization) || HasCodeBook(*type.quantization));
+  if (derived && !Resolve(view, type, data.name).has_value()) return;
   if (auto there = CheckInitializer(view, data.name); !there.has_value()) {
-    findings.Add("element_types.C4", place, there.error().where + ": " + there.error().message);
+    const std::string& clause = there.error().clause;
+    findings.Add(clause.empty() ? "element_types.C4" : clause, place,
+                 there.error().where + ": " + there.error().message);
     return;
   }
   if (!IsIntegerStorage(type.elem_type)) return;
   // Most types take all that their storage holds: such weights are not read.
   const IntegerRange range = StoredRange(type.elem_type, *type.quantization);
   if (range == StorageRange(type.elem_type)) return;
+  if (IsEncoded(type) && HoldsOnly(*RecordLayout::Make(type), range)) return;
   const auto tensor = LoadInitializer(view, data.name);
   if (!tensor.has_value()) {
     findings.Add("element_types.C4", place, tensor.error().where + ": " + tensor.error().message);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,8 +26,11 @@ class Findings {
 };
 
 /// The clauses of element_types, shape, quantization and statistics that one type can break.
-void CheckType(const ModelView& view, const TensorType& type, const std::string& place,
-               Features features, Findings& findings);
+/// `name` is the value's; `initializer`: it is that of one. Returns the version of the format that
+/// the type asks for.
+std::int64_t CheckType(const ModelView& view, const TensorType& type, std::string_view name,
+                       const std::string& place, bool initializer, Features features,
+                       Findings& findings);
 
 /// Those of requantization: `node` produces the value whose type is `type`.
 void CheckRequantization(const ModelView& view, const Node& node, const TensorType& type,

@@ -7,6 +7,7 @@
 
 #include "check_rules.h"
 #include "levels.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/limits.h"
 #include "wire.h"
 
@@ -22,9 +23,14 @@ bool IsPowerOfTwo(float scale) {
 bool Understands(std::int32_t field, Features features) {
   constexpr std::int32_t kScaleLevels = 12;
   constexpr std::int32_t kBaseLevels = 13;
+  constexpr std::int32_t kCodeBook = 15;
+  constexpr std::int32_t kCodeBookTensor = 16;
+  constexpr std::int32_t kEncoding = 18;
+  if (field == kEncoding) return features.Has(Feature::kEncodings);
   if (field == kScaleLevels || field == kBaseLevels) {
     return features.Has(Feature::kHierarchicalScales);
   }
+  if (field == kCodeBook || field == kCodeBookTensor) return features.Has(Feature::kCodeBooks);
   return wire::HasQuantizationField(field);
 }
 
@@ -37,12 +43,15 @@ bool AllOffsets(const Quantization& q, std::int32_t value) {
 struct TypeChecker {
   const ModelView& view;
   const TensorType& type;
+  std::string_view name;
   const std::string& place;
   Features features;
   Findings& findings;
+  bool positive;  // scales of 0 and below are refused
   ElementType storage = ElementType::kUndefined;
+  std::int64_t version = kVersion;  // that the type asks for
 
-  void Report(const char* rule, const std::string& field, std::string message) {
+  void Report(const std::string& rule, const std::string& field, std::string message) {
     findings.Add(rule, place + ": " + field, std::move(message));
   }
 
@@ -159,26 +168,44 @@ struct TypeChecker {
     }
     auto resolved = Resolve(view, q);
     if (!resolved.has_value()) {
-      Report("quantization.C11", "quantization",
-             resolved.error().where + ": " + resolved.error().message);
+      const Error& error = resolved.error();
+      Report(error.clause.empty() ? "quantization.C11" : error.clause.c_str(), "quantization",
+             error.where + ": " + error.message);
       return std::nullopt;
     }
     return *std::move(resolved);
   }
 
-  // quantization.C13 to C18; false when there are no parameters to look at further.
+  // quantization.C13 to C21; false when there are no parameters to look at further.
   bool CheckLevels(Quantization* resolved) {
     const Quantization& q = *type.quantization;
+    if (auto fault = CheckCodeBook(storage, q, *resolved)) {
+      Report(fault->rule, "quantization." + fault->field, fault->message);
+      return false;
+    }
     if (!HasLevels(q)) return true;
+    // encoding.C1, which the walk over the values reports.
+    if (IsEncoded(type) && view.FindInitializer(name) == nullptr) return false;
     if (HasBase(q) && (!IsIntegerStorage(storage) || storage == ElementType::kBipolar1)) {
       Report("quantization.C17", "quantization.base_levels",
              FoundExpected("a base on " + std::string(Name(storage)), "an integer storage"));
       return false;
     }
-    auto fault = MultiplyLevels(view, type, resolved);
+    auto fault = MultiplyLevels(view, type, name, resolved, positive);
     if (!fault) fault = CheckBases(storage, *resolved);
     if (fault) Report(fault->rule, "quantization." + fault->field, fault->message);
     return !fault;
+  }
+
+  // encoding.C3 to C12; false when the records cannot be read.
+  bool CheckEncoding() {
+    if (!type.quantization->encoding) return true;
+    const auto layout = RecordLayout::Make(type);
+    if (layout.has_value()) return true;
+    const Error& error = layout.error();
+    Report(error.clause.empty() ? "encoding.C4" : error.clause, "quantization." + error.where,
+           error.message);
+    return false;
   }
 
   void CheckScales(const Quantization& q, std::int64_t count) {
@@ -187,9 +214,10 @@ struct TypeChecker {
              FoundExpected(std::to_string(q.scale.size()) + " values", std::to_string(count)));
     }
     for (std::size_t i = 0; i < q.scale.size(); ++i) {
-      if (std::isfinite(q.scale[i]) && q.scale[i] > 0) continue;
+      if (std::isfinite(q.scale[i]) && (!positive || q.scale[i] > 0)) continue;
       Report("quantization.C2", "quantization.scale[" + std::to_string(i) + "]",
-             FoundExpected(HexFloat(q.scale[i]), "a finite value above 0"));
+             FoundExpected(HexFloat(q.scale[i]),
+                           positive ? "a finite value above 0" : "a finite value"));
       break;
     }
   }
@@ -265,10 +293,14 @@ struct TypeChecker {
   }
 
   void CheckQuantization() {
+    if (HasLevels(*type.quantization)) version = kLevelsVersion;
+    if (HasCodeBook(*type.quantization)) version = kCodeBooksVersion;
     const auto count = CheckGranularity(*type.quantization);
     auto resolved = Resolved(count);
     if (!resolved || (!count && HasLevels(*type.quantization))) return;
+    if (count && !CheckEncoding()) return;
     if (!CheckLevels(&*resolved)) return;
+    if (HasSignedScale(*resolved)) version = kCodeBooksVersion;
     if (count) CheckScales(*resolved, *count);
     CheckOffsets(*resolved);
     CheckRange(*resolved);
@@ -414,8 +446,9 @@ struct StatisticsChecker {
 
 }  // namespace
 
-void CheckType(const ModelView& view, const TensorType& type, const std::string& place,
-               Features features, Findings& findings) {
+std::int64_t CheckType(const ModelView& view, const TensorType& type, std::string_view name,
+                       const std::string& place, bool initializer, Features features,
+                       Findings& findings) {
   for (const Dimension& dimension : type.shape.value_or(Shape())) {
     if (dimension.value.value_or(0) >= 0) continue;
     findings.Add("shape.C1", place + ": shape",
@@ -426,11 +459,14 @@ void CheckType(const ModelView& view, const TensorType& type, const std::string&
     findings.Add("shape.C2", place + ": shape",
                  FoundExpected("rank " + std::to_string(type.shape->size()),
                                "at most " + std::to_string(kMaxRank)));
-    return;
+    return kVersion;
   }
-  TypeChecker checker{view, type, place, features, findings};
+  // As a base, a scale of 0 or below is for constants; an annotation may be on any value.
+  const bool positive =
+      !features.Has(Feature::kSignedScales) || (IsQuantized(type.elem_type) && !initializer);
+  TypeChecker checker{view, type, name, place, features, findings, positive};
   if (checker.CheckRole() && checker.CheckUnderstood()) checker.CheckQuantization();
-  if (!type.statistics) return;
+  if (!type.statistics) return checker.version;
   StatisticsChecker statistics{type, *type.statistics, place, findings};
   if (!IsQuantized(type.elem_type) && type.elem_type != ElementType::kFloat) {
     statistics.Report("statistics.C5", "", "expected on quantized types and FLOAT only");
@@ -441,6 +477,7 @@ void CheckType(const ModelView& view, const TensorType& type, const std::string&
   }
   statistics.CheckOrder();
   if (type.statistics->histogram) statistics.CheckHistogram(*type.statistics->histogram);
+  return checker.version;
 }
 
 }  // namespace qtx::format

@@ -45,6 +45,8 @@ std::string QuantizationText(ElementType type, const Quantization& q) {
     text += ", offset " + (q.offset.empty() ? "0" : Extent(q.offset));
   }
   if (!q.base_levels.empty()) text += ", with a base";
+  if (!q.code_book.empty()) text += ", by a code book";
+  if (!q.code_book_tensor.empty()) text += ", by the code book in '" + q.code_book_tensor + "'";
   if (!q.axis.empty()) text += ", along " + AxisText(q.axis);
   for (std::size_t i = 0; i < q.block_shape.size(); ++i) {
     text += (i == 0 ? ", in blocks of " : " x ") + Decimal(q.block_shape[i]);

@@ -11,6 +11,9 @@ constexpr std::array kFeatures = {
     FeatureRow{Feature::kHierarchicalScales, "hierarchical-scales", 1, true, 2},
     FeatureRow{Feature::kMustUnderstand, "must-understand", 2, false, 2},
     FeatureRow{Feature::kOffsetBeforeRounding, "offset-before-rounding", 3, false, 1},
+    FeatureRow{Feature::kSignedScales, "signed-scales", 7, true, 3},
+    FeatureRow{Feature::kCodeBooks, "code-books", 8, true, 3},
+    FeatureRow{Feature::kEncodings, "encodings", 9, true, 3},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "check_rules.h"
 #include "product.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/tensor.h"
 #include "qtx/format/tensor_type.h"
@@ -32,7 +33,10 @@ struct LevelReader {
   const Quantization& q;
   const Dims& dims;
   const std::string& field;
-  bool positive;  // factors of scale
+  bool is_scale;
+  bool positive;                // factors of 0 and below are none
+  const RecordLayout* records;  // nullptr where no encoding has factors
+  const TensorData* initializer;
 
   std::string Place(std::size_t i, const char* part) const {
     return field + "[" + std::to_string(i) + "]" + part;
@@ -43,8 +47,23 @@ struct LevelReader {
                                         Level* read) const;
   std::optional<LevelFault> ReadTensor(std::size_t i, const BlockFactors& level, std::int64_t count,
                                        Level* read) const;
+  std::optional<LevelFault> ReadRecords(std::size_t i, const FieldLayout& layout,
+                                        Level* read) const;
+  const FieldLayout* FieldOf(std::size_t i) const {
+    if (records == nullptr) return nullptr;
+    return records->Find(is_scale ? EncodedRole::kScale : EncodedRole::kBase, i);
+  }
   std::optional<LevelFault> CheckFactors(std::size_t i, const Level& read) const;
 };
+
+// Every type that may hold factors has at most 24 bits: nothing is rounded.
+std::vector<float> FactorsIn(const Tensor& tensor) {
+  const std::vector<double> values = StoredValues(tensor);
+  std::vector<float> factors(values.size());
+  std::ranges::transform(values, factors.begin(),
+                         [](double value) { return static_cast<float>(value); });
+  return factors;
+}
 
 // quantization.C14.
 std::optional<LevelFault> LevelReader::ReadBlocks(std::size_t i, const BlockFactors& level,
@@ -61,7 +80,7 @@ std::optional<LevelFault> LevelReader::ReadBlocks(std::size_t i, const BlockFact
   for (std::size_t k = 0; k < q.axis.size(); ++k) {
     const std::int64_t dim = dims[static_cast<std::size_t>(q.axis[k])];
     const std::int64_t block = read->blocks[k];
-    const bool first_scale = positive && i == 0;
+    const bool first_scale = is_scale && i == 0;
     const bool fits =
         first_scale ? block == finer[k] : block >= 1 && (block % finer[k] == 0 || block >= dim);
     if (!fits) {
@@ -115,11 +134,21 @@ std::optional<LevelFault> LevelReader::ReadTensor(std::size_t i, const BlockFact
                       named + ": " + tensor.error().where +
                           (tensor.error().where.empty() ? "" : ": ") + tensor.error().message};
   }
-  const std::vector<double> values = StoredValues(*tensor);
-  // Every type that may hold factors has at most 24 bits: nothing is rounded.
-  std::ranges::transform(values, std::back_inserter(read->factors),
-                         [](double value) { return static_cast<float>(value); });
+  read->factors = FactorsIn(*tensor);
   return std::nullopt;
+}
+
+// Those in the records of an encoding.
+std::optional<LevelFault> LevelReader::ReadRecords(std::size_t i, const FieldLayout& layout,
+                                                   Level* read) const {
+  const auto tensor = records->Decode(layout, *initializer, view.model().folder);
+  if (!tensor.has_value()) {
+    const Error& error = tensor.error();
+    return LevelFault{error.clause.empty() ? "encoding.C2" : error.clause, Place(i, ""),
+                      (error.where.empty() ? "" : error.where + ": ") + error.message};
+  }
+  read->factors = FactorsIn(*tensor);
+  return CheckFactors(i, *read);
 }
 
 // quantization.C16, of each factor.
@@ -136,6 +165,7 @@ std::optional<LevelFault> LevelReader::CheckFactors(std::size_t i, const Level& 
 
 std::optional<LevelFault> LevelReader::ReadFactors(std::size_t i, const BlockFactors& level,
                                                    Level* read) const {
+  if (const FieldLayout* layout = FieldOf(i)) return ReadRecords(i, *layout, read);
   const std::int64_t count = CountOf(read->counts);
   if (level.value.empty() == level.tensor.empty() && count > 0) {
     return LevelFault{
@@ -239,7 +269,7 @@ std::optional<Dims> NamedDims(const Quantization& q, const std::optional<Shape>&
 }  // namespace
 
 std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType& type,
-                                         Quantization* q) {
+                                         std::string_view name, Quantization* q, bool positive) {
   const auto dims = NamedDims(*q, type.shape);
   if (!dims) return LevelFault{"shape.C3", "axis", "expected fixed sizes of the axes it names"};
   const auto counts = ParameterDims(*q, *dims);
@@ -252,10 +282,22 @@ std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType
                       "expected at most " + std::to_string(kMaxParameters) + " parameters"};
   }
   const Quantization& declared = *type.quantization;
+  std::optional<RecordLayout> layout;
+  const TensorData* initializer = nullptr;
+  if (IsEncoded(type)) {
+    auto made = RecordLayout::Make(type);
+    if (!made.has_value())
+      return LevelFault{made.error().clause, made.error().where, made.error().message};
+    layout = *std::move(made);
+    initializer = view.FindInitializer(name);
+    if (initializer == nullptr)
+      return LevelFault{"encoding.C1", "encoding", "expected on an initializer"};
+  }
+  const RecordLayout* records = layout ? &*layout : nullptr;
   if (!declared.scale_levels.empty()) {
     const std::string field = "scale_levels";
     std::vector<float> scale;
-    const LevelReader reader{view, declared, *dims, field, true};
+    const LevelReader reader{view, declared, *dims, field, true, positive, records, initializer};
     if (auto fault = Multiply(reader, *counts, declared.scale_levels, &scale)) return fault;
     q->scale = std::move(scale);
     q->scale_levels.clear();
@@ -269,7 +311,7 @@ std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType
   }
   const std::string field = "base_levels";
   std::vector<float> base;
-  const LevelReader reader{view, declared, *dims, field, false};
+  const LevelReader reader{view, declared, *dims, field, false, false, records, initializer};
   if (auto fault = Multiply(reader, *counts, declared.base_levels, &base)) return fault;
   q->base_levels.assign(1, BlockFactors());
   q->base_levels[0].value = std::move(base);

@@ -6,6 +6,7 @@
 
 #include "external_data.h"
 #include "levels.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/limits.h"
 #include "wire.h"
 #include "wire_large.h"
@@ -90,6 +91,37 @@ Result<std::vector<std::int32_t>> OffsetsIn(const Tensor& tensor) {
                   "at most 2147483647, the greatest stored value of any storage");
 }
 
+const TensorType* QuantizedTypeOf(const ModelView& view, std::string_view name) {
+  const ValueInfo* value = view.FindValue(name);
+  const bool quantized = value != nullptr && value->type && IsQuantized(value->type->elem_type);
+  return quantized ? &*value->type : nullptr;
+}
+
+// quantization.C19: its size is known before anything of it is read.
+Result<std::vector<float>> ReadCodeBook(const ModelView& view, const std::string& name) {
+  constexpr std::int64_t kMostCodes = 256;  // of a storage of 8 bits
+  QTX_ASSIGN_OR_RETURN(const TensorData* data, Named(view, name));
+  const TensorType* quantized = QuantizedTypeOf(view, name);
+  const ElementType type = quantized != nullptr ? quantized->elem_type : data->data_type;
+  const std::string field = "quantization.code_book_tensor";
+  if (type != ElementType::kFloat) return Mismatch(field, std::string(Name(type)), "FLOAT");
+  const auto count = ElementCount(std::span<const std::int64_t>(data->dims));
+  if (!count.has_value() || *count > kMostCodes) {
+    return Mismatch(field, "shape " + ToString(data->dims), "at most 256 values");
+  }
+  QTX_ASSIGN_OR_RETURN(const Tensor tensor, DecodeNamed(view, name));
+  const auto values = tensor.As<float>();
+  return std::vector<float>(values.begin(), values.end());
+}
+
+Result<std::vector<float>> CodeBookIn(const ModelView& view, const std::string& name) {
+  auto book = ReadCodeBook(view, name);
+  if (book.has_value()) return book;
+  Error error = book.error();
+  error.clause = "quantization.C19";
+  return error;
+}
+
 std::string FolderOf(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
@@ -117,16 +149,15 @@ Result<Quantization> MatchInitializer(const ModelView& view, const TensorData& d
   if (!dims || !type.quantization) {
     return Error{ErrorCode::kInvalid, "", "expected a type with a fixed shape and a quantization"};
   }
-  QTX_RETURN_IF_ERROR(MatchStorage(type, *dims, data));
-  QTX_ASSIGN_OR_RETURN(Quantization q, Resolve(view, type));
+  if (IsEncoded(type)) {
+    QTX_ASSIGN_OR_RETURN(const RecordLayout layout, RecordLayout::Make(type));
+    QTX_RETURN_IF_ERROR(layout.CheckCarrier(data));
+  } else {
+    QTX_RETURN_IF_ERROR(MatchStorage(type, *dims, data));
+  }
+  QTX_ASSIGN_OR_RETURN(Quantization q, Resolve(view, type, data.name));
   QTX_RETURN_IF_ERROR(MatchParameters(q, *dims));
   return q;
-}
-
-const TensorType* QuantizedTypeOf(const ModelView& view, std::string_view name) {
-  const ValueInfo* value = view.FindValue(name);
-  const bool quantized = value != nullptr && value->type && IsQuantized(value->type->elem_type);
-  return quantized ? &*value->type : nullptr;
 }
 
 }  // namespace
@@ -334,21 +365,42 @@ Result<Quantization> Resolve(const ModelView& view, const Quantization& q) {
     QTX_ASSIGN_OR_RETURN(resolved.offset, OffsetsIn(offset));
     resolved.offset_tensor.clear();
   }
+  if (!q.code_book_tensor.empty()) {
+    QTX_ASSIGN_OR_RETURN(resolved.code_book, CodeBookIn(view, q.code_book_tensor));
+    resolved.code_book_tensor.clear();
+  }
   return resolved;
 }
 
-Result<Quantization> Resolve(const ModelView& view, const TensorType& type) {
+Result<Quantization> Resolve(const ModelView& view, const TensorType& type, std::string_view name) {
   QTX_ASSIGN_OR_RETURN(Quantization resolved, Resolve(view, *type.quantization));
+  resolved.encoding.reset();
   if (!HasLevels(*type.quantization)) return resolved;
-  if (const auto fault = MultiplyLevels(view, type, &resolved)) {
+  if (const auto fault = MultiplyLevels(view, type, name, &resolved)) {
     return Error{ErrorCode::kInvalid, "quantization." + fault->field, fault->message};
   }
   return resolved;
 }
 
+namespace {
+
+// The elements of an initializer in the storage of `type`.
+Result<Tensor> DecodeRecords(const ModelView& view, std::string_view name, const TensorType& type) {
+  QTX_ASSIGN_OR_RETURN(const TensorData* data, Named(view, name));
+  auto layout = RecordLayout::Make(type);
+  if (!layout.has_value()) return At(PlaceOf(name) + ": quantization", layout.error());
+  auto tensor = layout->Decode(*layout->Find(EncodedRole::kCode), *data, view.model().folder);
+  if (!tensor.has_value()) return At(PlaceOf(name), tensor.error());
+  return tensor;
+}
+
+}  // namespace
+
 Result<Tensor> LoadInitializer(const ModelView& view, std::string_view name) {
-  QTX_ASSIGN_OR_RETURN(Tensor tensor, DecodeNamed(view, name));
   const TensorType* type = QuantizedTypeOf(view, name);
+  const bool encoded = type != nullptr && IsEncoded(*type);
+  QTX_ASSIGN_OR_RETURN(Tensor tensor,
+                       encoded ? DecodeRecords(view, name, *type) : DecodeNamed(view, name));
   if (type == nullptr) return tensor;
   auto q = MatchInitializer(view, *view.FindInitializer(name), *type);
   if (!q.has_value()) return At(PlaceOf(name), q.error());

@@ -9,7 +9,7 @@
 namespace qtx::format {
 
 // The exact product of at most four finite factors, rounded once to a binary32, ties to even.
-// A zero is +0.
+// A zero has the sign of the product: where no factor is negative, +0.
 class Product {
  public:
   void Times(float factor) {
@@ -20,7 +20,7 @@ class Product {
     negative_ ^= std::signbit(factor);
   }
   float Rounded() const {
-    if (magnitude_ == 0) return 0;
+    if (magnitude_ == 0) return negative_ ? -0.0F : 0.0F;
     const auto high = static_cast<std::uint64_t>(magnitude_ >> 64U);
     const auto width =
         static_cast<int>(high != 0 ? 64 + std::bit_width(high)

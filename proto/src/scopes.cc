@@ -18,6 +18,7 @@ void ForEachTensorName(Type& type, const Visit& visit) {
   if (!type.quantization) return;
   visit(type.quantization->scale_tensor);
   visit(type.quantization->offset_tensor);
+  visit(type.quantization->code_book_tensor);
   for (auto* levels : {&type.quantization->scale_levels, &type.quantization->base_levels}) {
     for (auto& level : *levels) visit(level.tensor);
   }

@@ -1,7 +1,9 @@
 // TensorProtos: every carrier ONNX has for elements, decoded into packed bytes.
 #include <cstring>
 
+#include "carrier.h"
 #include "external_data.h"
+#include "qtx/format/external_elements.h"
 #include "qtx/format/model.h"
 #include "wire.h"
 
@@ -141,6 +143,16 @@ Result<void> CheckCarrier(const TensorData& data, const std::string& folder) {
   return CopyCarrier(carrier.fields, tensor);
 }
 
+Result<std::variant<FileRange, Tensor>> FindElements(const TensorData& data,
+                                                     const std::string& folder) {
+  QTX_ASSIGN_OR_RETURN(const Carrier carrier, FindCarrier(data, folder));
+  if (carrier.range) return std::variant<FileRange, Tensor>(*carrier.range);
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(carrier.fields.data_type, carrier.fields.dims));
+  QTX_RETURN_IF_ERROR(CopyCarrier(carrier.fields, tensor));
+  ClearUnusedBits(tensor);
+  return std::variant<FileRange, Tensor>(std::move(tensor));
+}
+
 Result<Tensor> Decode(const TensorData& data, const std::string& folder) {
   QTX_ASSIGN_OR_RETURN(const Carrier carrier, FindCarrier(data, folder));
   QTX_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(carrier.fields.data_type, carrier.fields.dims));
@@ -148,6 +160,24 @@ Result<Tensor> Decode(const TensorData& data, const std::string& folder) {
                                     : CopyCarrier(carrier.fields, tensor));
   ClearUnusedBits(tensor);
   return tensor;
+}
+
+TensorData ToExternalData(std::string name, ElementType storage, Dims dims,
+                          const std::string& location, std::int64_t offset, std::int64_t length) {
+  std::string wire = wire::SerializeExternalTensor(name, dims, storage,
+                                                   {{"location", location},
+                                                    {"offset", std::to_string(offset)},
+                                                    {"length", std::to_string(length)}});
+  return {.name = std::move(name),
+          .data_type = storage,
+          .dims = std::move(dims),
+          .wire = std::move(wire)};
+}
+
+Result<std::optional<FileRange>> RangeOfElements(const TensorData& data,
+                                                 const std::string& folder) {
+  QTX_ASSIGN_OR_RETURN(Carrier carrier, FindCarrier(data, folder));
+  return std::move(carrier.range);
 }
 
 }  // namespace qtx::format

@@ -45,7 +45,10 @@ std::string QuantizationText(const Quantization& q) {
   } else {
     text += std::to_string(q.offset.empty() ? 0 : q.offset[0]) + (q.offset.size() > 1 ? ".." : "");
   }
-  return q.base_levels.empty() ? text : text + " base " + LevelsText(q.base_levels);
+  if (!q.base_levels.empty()) text += " base " + LevelsText(q.base_levels);
+  if (!q.code_book_tensor.empty()) text += " code book " + q.code_book_tensor;
+  if (!q.code_book.empty()) text += " code book " + HexFloat(q.code_book[0]) + "..";
+  return text;
 }
 
 }  // namespace

@@ -37,6 +37,9 @@ struct TensorFields {
 Result<TensorFields> ParseTensor(std::string_view bytes);
 std::string SerializeTensor(const std::string& name, const Dims& dims, ElementType type,
                             std::string raw_data);
+/// One whose elements are in another file, of which `entries` (external_data) say which.
+std::string SerializeExternalTensor(const std::string& name, const Dims& dims, ElementType type,
+                                    const Metadata& entries);
 
 /// True when the message qtx.Quantization, as this version has it, has a field of that number.
 bool HasQuantizationField(std::int32_t number);

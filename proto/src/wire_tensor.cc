@@ -47,6 +47,21 @@ std::string SerializeTensor(const std::string& name, const Dims& dims, ElementTy
   return out.SerializeAsString();
 }
 
+std::string SerializeExternalTensor(const std::string& name, const Dims& dims, ElementType type,
+                                    const Metadata& entries) {
+  overlay::TensorProto out;
+  Assign(dims, out.mutable_dims());
+  out.set_data_type(static_cast<int>(type));
+  out.set_name(name);
+  for (const auto& [key, value] : entries) {
+    auto* entry = out.add_external_data();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  out.set_data_location(1);  // EXTERNAL
+  return out.SerializeAsString();
+}
+
 }  // namespace wire
 
 Result<TensorData> ParseTensorData(std::string_view bytes) {

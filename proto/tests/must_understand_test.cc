@@ -35,7 +35,7 @@ std::string Rules(const Model& model, Features features) {
 
 TEST(MustUnderstand, RefusesAFieldThatTheMessageLacks) {
   constexpr std::int32_t kLargest = std::numeric_limits<std::int32_t>::max();
-  for (const std::int32_t number : {15, 99, 1001, 0, -1, -kLargest - 1, 1 << 29, kLargest}) {
+  for (const std::int32_t number : {19, 99, 1001, 0, -1, -kLargest - 1, 1 << 29, kLargest}) {
     EXPECT_EQ(Rules(Listing({1, number, 2}), With()), "quantization.C20 ") << number;
   }
   const auto findings = Check(Listing({99}), "f.onnx", With());
@@ -55,6 +55,14 @@ TEST(MustUnderstand, TakesAProposalsFieldsForKnownWhereItIsInForce) {
   for (const std::int32_t number : {12, 13}) {
     EXPECT_EQ(Rules(Listing({number}), without), "quantization.C20 ") << number;
     EXPECT_EQ(Rules(Listing({number}), without.With(Feature::kHierarchicalScales)), "") << number;
+  }
+}
+
+TEST(MustUnderstand, TakesACodeBookForKnownWhereItsProposalIsInForce) {
+  const Features without = With().Without(Feature::kCodeBooks);
+  for (const std::int32_t number : {15, 16}) {
+    EXPECT_EQ(Rules(Listing({number}), without), "quantization.C20 ") << number;
+    EXPECT_EQ(Rules(Listing({number}), With()), "") << number;
   }
 }
 

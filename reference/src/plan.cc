@@ -22,7 +22,7 @@ Result<OutputType> TypeOf(const format::ModelView& view, const format::ValueInfo
     return Error{ErrorCode::kInvalid, "quantization",
                  std::string(format::Name(type.elem_type)) + " needs parameters"};
   }
-  QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(view, *value.type));
+  QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(view, *value.type, value.name));
   QTX_RETURN_IF_ERROR(CheckParameterValues(type.elem_type, *type.quantization));
   return type;
 }

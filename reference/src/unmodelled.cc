@@ -253,10 +253,12 @@ bool IsStated(const TypedNode& typed) {
   return row != kRows.end() && row->is_stated(typed);
 }
 
-Result<OutputType> TypeOf(const format::Model& model, const format::TensorType& type) {
+// REQUIRES: value.type.
+Result<OutputType> TypeOf(const format::Model& model, const format::ValueInfo& value) {
+  const format::TensorType& type = *value.type;
   OutputType result{type.elem_type, std::nullopt};
   if (format::IsQuantized(type.elem_type) && type.quantization) {
-    QTX_ASSIGN_OR_RETURN(result.quantization, format::Resolve(model, type));
+    QTX_ASSIGN_OR_RETURN(result.quantization, format::Resolve(model, type, value.name));
   }
   return result;
 }
@@ -269,7 +271,7 @@ Result<Types> DeclaredTypes(const format::Model& model) {
   for (const auto* values : {&model.graph.inputs, &model.graph.values, &model.graph.outputs}) {
     for (const format::ValueInfo& value : *values) {
       if (!value.type) continue;
-      QTX_ASSIGN_OR_RETURN(types[value.name], TypeOf(model, *value.type));
+      QTX_ASSIGN_OR_RETURN(types[value.name], TypeOf(model, value));
     }
   }
   return types;
@@ -299,7 +301,9 @@ Result<std::vector<Unmodelled>> FindUnmodelled(const format::Model& model,
   };
   std::map<std::string_view, std::size_t> ranks;  // of initializers
   for (const format::TensorData& data : model.graph.initializers) {
-    ranks[data.name] = data.dims.size();
+    const format::ValueInfo* info = model.graph.FindValue(data.name);
+    const bool shaped = info != nullptr && info->type && info->type->shape;
+    ranks[data.name] = shaped ? info->type->shape->size() : data.dims.size();
   }
   std::vector<Unmodelled> found;
   for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {

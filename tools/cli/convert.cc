@@ -132,10 +132,16 @@ Result<Export> Convert(const ConvertOptions& options, const convert::Source& sou
                              .all_losses = true,
                              .opset = options.opset,
                              .subgraph = options.subgraph,
-                             .unchanged = options.eight_bits.empty() && !options.integer_only};
+                             .unchanged = options.eight_bits.empty() && !options.integer_only,
+                             .repack = options.repack};
   const convert::Kind* from = convert::FindKind(options.from);
   if (from == nullptr) {
     QTX_ASSIGN_OR_RETURN(from, convert::KindOf(source));
+  }
+  if (options.repack && from->name != "gguf") {
+    return Error{
+        ErrorCode::kUsage, "--repack",
+        "takes a GGUF file, found '" + source.path + "' of kind " + std::string(from->name)};
   }
   QTX_ASSIGN_OR_RETURN(convert::Conversion conversion, convert::Read(source, *from, how));
   const auto changed = Change(options, how, conversion);
@@ -176,14 +182,25 @@ Result<void> Save(const Export& result, const ConvertOptions& options, const std
   QTX_ASSIGN_OR_RETURN(const auto made, format::OutputFolder::Make(folder ? options.output : ""));
   if (const auto* model = std::get_if<format::Model>(&result.content))
     return model->Save(path, progress);
+  if (const auto* pieces = std::get_if<std::vector<format::Piece>>(&result.content))
+    return format::WriteFileAtomically(path, *pieces, progress);
   const format::Piece whole = std::get<std::string>(result.content);
   return format::WriteFileAtomically(path, std::span(&whole, 1), progress);
 }
 
+std::string Bytes(std::size_t size) { return fmt::format("{} bytes", size); }
+
 std::string SizeOf(const Export& result) {
   if (const auto* model = std::get_if<format::Model>(&result.content))
     return fmt::format("{} nodes", model->graph.nodes.size());
-  return fmt::format("{} bytes", std::get<std::string>(result.content).size());
+  std::size_t size = 0;
+  if (const auto* bytes = std::get_if<std::string>(&result.content)) return Bytes(bytes->size());
+  for (const format::Piece& piece : std::get<std::vector<format::Piece>>(result.content)) {
+    const auto* range = std::get_if<format::FileRange>(&piece);
+    size += range != nullptr ? static_cast<std::size_t>(range->size)
+                             : std::get<std::string>(piece).size();
+  }
+  return Bytes(size);
 }
 
 void ConvertOne(const ConvertOptions& options, Job& job, Written& written) {

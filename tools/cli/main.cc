@@ -134,6 +134,9 @@ void AddConvert(CLI::App* command, ConvertOptions& options) {
   command->add_flag(
       "--integer-only", options.integer_only,
       "For targets without floating point: add multipliers and shifts, make biases int32");
+  command->add_flag("--repack", options.repack,
+                    "Of a GGUF file: ordinary tensors, with factors as initializers, instead of "
+                    "ones that point into the file");
   command->add_option(
       "--subgraph", options.subgraph,
       "Subgraph of a TFLite file, by name, signature or index (default: the first)");
@@ -147,7 +150,7 @@ void AddConvert(CLI::App* command, ConvertOptions& options) {
                                       "the annotations and statistics that a tool dropped since");
   restore->excludes(infer);
   for (const char* other : {"--from", "--to", "--with", "--allow", "--eight-bits", "--integer-only",
-                            "--subgraph", "--opset"}) {
+                            "--repack", "--subgraph", "--opset"}) {
     infer->excludes(command->get_option(other));
     restore->excludes(command->get_option(other));
   }

@@ -24,7 +24,7 @@ Error WithTheLine(const std::string& path, const convert::Kind& kind, Error erro
 
 Result<format::Model> LoadForm(const std::string& path) {
   convert::Source source{.path = path, .file = {}, .with = {}, .onnx = {}};
-  QTX_ASSIGN_OR_RETURN(source.file, format::FileBytes::Open(path, format::kMaxModelBytes - 1));
+  QTX_ASSIGN_OR_RETURN(source.file, convert::OpenBytes(path));
   auto model = format::Model::Load(source.file, path);
   if (model.has_value()) return model;
   const auto kinds = convert::Kinds();

@@ -1,6 +1,7 @@
 // A fuzz target for each kind that can be read (QTX_FUZZ_KIND): whatever the bytes are, reading
 // ends in an error or in a model; one that keeps the rules is written as every kind, and comes back
-// from QDQ as it was. QTX_FUZZ_WITH names files that belong to the input.
+// from QDQ as it was, a GGUF file byte for byte. QTX_FUZZ_WITH names files that belong to the
+// input.
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -21,6 +22,7 @@ namespace {
 Options AllowAll() {
   Options options;
   for (const Loss& loss : Losses()) options.allow.emplace_back(loss.name);
+  options.repack = true;  // bytes in memory are no file to point into
   return options;
 }
 
@@ -43,7 +45,7 @@ void CheckComesBack(const format::Model& model) {
 void Run(std::string bytes) {
   static const Options options = AllowAll();
   static const Kind* kind = FindKind(QTX_FUZZ_KIND);
-  Source source = FromBytes(std::move(bytes), "fuzz");
+  Source source = FromBytes(bytes, "fuzz");
   if (const char* with = std::getenv("QTX_FUZZ_WITH")) source.with = {with};
   const auto conversion = Read(source, *kind, options);
   if (!conversion.has_value()) {
@@ -56,6 +58,10 @@ void Run(std::string bytes) {
     if (!written.has_value() && written.error().message.empty()) Stop("an error that says nothing");
     if (!written.has_value() && written.error().code == ErrorCode::kInternal)
       Stop("a model written that breaks a rule");
+    if (kind->name == "gguf" && &writer == kind &&
+        (!written.has_value() || *BytesOf(*written) != bytes)) {
+      Stop("a GGUF file that came back otherwise");
+    }
   }
   CheckComesBack(conversion->model);
 }

@@ -127,7 +127,7 @@ std::vector<const format::ValueInfo*> Described(const format::Model& model) {
 
 Result<std::optional<Quantization>> AsInt8(const format::Model& model,
                                            const format::ValueInfo& info, Ledger& ledger) {
-  QTX_ASSIGN_OR_RETURN(Quantization q, format::Resolve(model, *info.type));
+  QTX_ASSIGN_OR_RETURN(Quantization q, format::Resolve(model, *info.type, info.name));
   format::ValueInfo resolved = info;
   resolved.type->quantization = q;
   const ElementType storage = format::IsQuantized(info.type->elem_type)

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "recoded.h"
+
 namespace qtx::convert {
 namespace {
 
@@ -50,6 +52,11 @@ std::string Text(const std::vector<T>& values) {
 std::string Text(const format::BlockFactors& level) {
   return "{" + (level.tensor.empty() ? Text(level.value) : level.tensor) +
          (level.block_shape.empty() ? "" : " per " + Text(level.block_shape)) + "}";
+}
+
+std::string Records(const format::Quantization& q) {
+  if (!q.encoding) return "none";
+  return std::to_string(q.encoding->record_bytes) + " bytes for " + Text(q.encoding->record_shape);
 }
 
 std::string Text(const format::Metadata& metadata) {
@@ -100,7 +107,8 @@ std::map<std::string, const Node*> ByOutput(const std::vector<Node>& nodes) {
 
 class Differ {
  public:
-  Differ(const format::Model& a, const format::Model& b) : a_(a), b_(b) {}
+  Differ(const format::Model& a, const format::Model& b)
+      : a_(a), b_(b), recoded_(DifferentlyEncoded(a, b)) {}
 
   Result<std::vector<Difference>> Run() {
     Models();
@@ -161,9 +169,11 @@ class Differ {
                   const std::vector<format::Attribute>& b);
   void Order();
   Result<void> Initializers();
+  Result<void> Recoded();
   Result<void> Data(const std::string& place, const TensorData& a, const TensorData& b);
 
   const format::Model &a_, &b_;
+  const std::set<std::string> recoded_;  // initializers that are compared by what they mean
   std::vector<Difference> list_;
 };
 
@@ -204,7 +214,11 @@ void Differ::Values(const std::string& place, const ValueInfo& a, const ValueInf
   Field(place, "doc_string", a.doc_string, b.doc_string);
   Field(place, "metadata_props", a.metadata, b.metadata);
   if (a.type && b.type) {
-    Types(place, *a.type, *b.type);
+    if (!recoded_.contains(a.name)) return Types(place, *a.type, *b.type);
+    format::TensorType x = *a.type, y = *b.type;
+    x.quantization = WithoutPlaces(*std::move(x.quantization));
+    y.quantization = WithoutPlaces(*std::move(y.quantization));
+    Types(place, x, y);
   } else if (a.type || b.type) {
     Add(place, "type", a.type ? ToString(*a.type) : "none", b.type ? ToString(*b.type) : "none");
   }
@@ -240,6 +254,9 @@ void Differ::Quantizations(const std::string& place, const format::Quantization&
   Field(place, "offset_tensor", a.offset_tensor, b.offset_tensor);
   Field(place, "scale_levels", a.scale_levels, b.scale_levels);
   Field(place, "base_levels", a.base_levels, b.base_levels);
+  Field(place, "code_book", a.code_book, b.code_book);
+  Field(place, "code_book_tensor", a.code_book_tensor, b.code_book_tensor);
+  if (a.encoding != b.encoding) Add(place, "encoding", Records(a), Records(b));
   Field(place, "must_understand", a.must_understand, b.must_understand);
   Field(place, "quant_min", a.quant_min, b.quant_min);
   Field(place, "quant_max", a.quant_max, b.quant_max);
@@ -320,8 +337,25 @@ void Differ::Order() {
   Field("graph", "order of nodes", shared(a_.graph.nodes, in_b), shared(b_.graph.nodes, in_a));
 }
 
+Result<void> Differ::Recoded() {
+  if (recoded_.empty()) return {};
+  const format::ModelView a = format::ModelView::Indexed(a_), b = format::ModelView::Indexed(b_);
+  for (const std::string& name : recoded_) {
+    if (a.FindInitializer(name) == nullptr || b.FindInitializer(name) == nullptr) continue;
+    QTX_ASSIGN_OR_RETURN(auto difference, CompareRecoded(a, b, name));
+    if (difference) list_.push_back(*std::move(difference));
+  }
+  return {};
+}
+
 Result<void> Differ::Initializers() {
-  const auto a = ByName(a_.graph.initializers), b = ByName(b_.graph.initializers);
+  auto a = ByName(a_.graph.initializers), b = ByName(b_.graph.initializers);
+  for (auto* side : {&a, &b}) {
+    const format::Model& model = side == &a ? a_ : b_;
+    for (const std::string& name : recoded_) side->erase(name);
+    for (const std::string& name : FactorsOf(model, recoded_)) side->erase(name);
+  }
+  QTX_RETURN_IF_ERROR(Recoded());
   Result<void> result;
   Pairs("initializer", a, b,
         [&](const std::string& place, const TensorData& x, const TensorData& y) {

@@ -140,7 +140,7 @@ Result<std::optional<TensorType>> IntegerOnly::QuantizedType(const std::string& 
       !format::IsIntegerStorage(type->elem_type) || !type->quantization)
     return std::optional<TensorType>();
   TensorType resolved = *type;
-  auto q = format::Resolve(index_.view(), *type);
+  auto q = format::Resolve(index_.view(), *type, value);
   if (!q.has_value()) return At("value '" + value + "'", q.error());
   resolved.quantization = *std::move(q);
   if (format::HasBase(*resolved.quantization)) {

@@ -1,8 +1,10 @@
 // The kinds of models: one row each.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "caffe2/import.h"
+#include "gguf/gguf.h"
 #include "glow/glow.h"
 #include "levels.h"
 #include "onnx/detect.h"
@@ -137,6 +139,8 @@ Result<Export> Flat(const format::Model& model, const Options& options) {
 constexpr std::array kKinds = {
     Kind{"tflite", "TensorFlow Lite flatbuffer", IsTflite, ReadTflite, Flat<ToTflite>, ".tflite",
          Takes::kSubgraph},
+    Kind{"gguf", "GGUF, the tensors and metadata of a llama.cpp model", LooksLikeGguf, ReadGguf,
+         WriteGguf, ".gguf"},
     Kind{"glow", "quantization profile of Glow, beside its model", LooksLikeGlowProfile, ReadGlow,
          Flat<WriteGlow>, ".yaml", Takes::kFiles},
     Kind{"paddle",
@@ -176,6 +180,7 @@ constexpr std::array kLosses = {
     Loss{"cell_clip", "the clip of an LSTM's cell state of FLOAT"},
     Loss{"documentation", "doc strings, metadata and names of what computes nothing"},
     Loss{"float", "that every node computes over integers, where only those are wanted"},
+    Loss{"graph", "nodes, in a form that has tensors only"},
     Loss{"origin", "what a node was in the framework it came from"},
     Loss{"parameters", "scales and offsets that the form has no place for"},
     Loss{"range",
@@ -212,9 +217,14 @@ Result<void> CheckBeginning(std::string_view head) {
   return Error{ErrorCode::kInvalid, "", "found zeros, expected a model"};
 }
 
+Result<void> ExpectGguf(std::string_view head) {
+  if (LooksLikeGguf(Source{.path = {}, .file = format::FileBytes(std::string(head))})) return {};
+  return Error{ErrorCode::kInvalid, "", "expected GGUF"};
+}
+
 Source FromFile(format::FileBytes file, const std::string& path) {
   Source source{.path = path, .file = std::move(file)};
-  if (IsTflite(source)) return source;
+  if (IsTflite(source) || LooksLikeGguf(source)) return source;
   auto model = format::Model::Load(source.file, path);
   if (model.has_value() && !(model->graph.nodes.empty() && model->opset_imports.empty()))
     source.onnx = *std::move(model);
@@ -276,9 +286,15 @@ Source FromBytes(std::string bytes, const std::string& path) {
   return FromFile(format::FileBytes(std::move(bytes)), path);
 }
 
+Result<format::FileBytes> OpenBytes(const std::string& path) {
+  auto file = format::FileBytes::Open(path, format::kMaxModelBytes - 1, CheckBeginning);
+  if (file.has_value() || file.error().code != ErrorCode::kTooLarge || path == "-") return file;
+  auto large = format::FileBytes::Open(path, std::numeric_limits<std::int64_t>::max(), ExpectGguf);
+  return large.has_value() ? std::move(large) : std::move(file);
+}
+
 Result<Source> Open(const std::string& path, std::vector<std::string> with) {
-  QTX_ASSIGN_OR_RETURN(format::FileBytes file,
-                       format::FileBytes::Open(path, format::kMaxModelBytes - 1, CheckBeginning));
+  QTX_ASSIGN_OR_RETURN(format::FileBytes file, OpenBytes(path));
   Source source = FromFile(std::move(file), path);
   source.with = std::move(with);
   if (source.onnx) {
@@ -286,6 +302,23 @@ Result<Source> Open(const std::string& path, std::vector<std::string> with) {
     if (!checked.has_value()) return At(path, checked.error());
   }
   return source;
+}
+
+Result<std::string> BytesOf(const Export& written) {
+  if (const auto* bytes = std::get_if<std::string>(&written.content)) return *bytes;
+  std::string all;
+  for (const format::Piece& piece : std::get<std::vector<format::Piece>>(written.content)) {
+    const auto* range = std::get_if<format::FileRange>(&piece);
+    if (range == nullptr) {
+      all += std::get<std::string>(piece);
+      continue;
+    }
+    const std::size_t begin = all.size();
+    all.resize(begin + static_cast<std::size_t>(range->size));
+    QTX_RETURN_IF_ERROR(
+        format::ReadRange(*range, 0, std::as_writable_bytes(std::span(all)).subspan(begin)));
+  }
+  return all;
 }
 
 Result<Conversion> Read(const Source& source, const Kind& kind, const Options& options) {
@@ -317,6 +350,7 @@ Result<Export> Write(const format::Model& model, const Kind& kind, const Options
   if (!written.has_value()) return written;
   auto* onnx = std::get_if<format::Model>(&written->content);
   if (onnx == nullptr) {
+    if (kind.write == WriteGguf) return written;  // nodes play no part
     auto defined = format::CheckFirst(model);
     const bool undefined = !defined.has_value() && defined.error().code == ErrorCode::kUnsupported;
     return undefined ? Result<Export>(std::move(defined).error()) : std::move(written);

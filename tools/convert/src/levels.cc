@@ -43,7 +43,7 @@ Result<Quantization> Flattened(const format::Model& model, const format::ValueIn
     return Error{ErrorCode::kUnsupported, PlaceOfValue(info.name),
                  "base_levels: the target has no base"};
   }
-  auto q = format::Resolve(model, *info.type);
+  auto q = format::Resolve(model, *info.type, info.name);
   if (!q.has_value()) return At(PlaceOfValue(info.name), q.error());
   return q;
 }

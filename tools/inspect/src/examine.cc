@@ -232,7 +232,7 @@ Result<Value> ExamineOne(const Model& model, const ChannelAxis& axes, const form
   Value value{.name = info.name, .role = role, .type = *info.type};
   value.annotated = format::IsAnnotated(value.type);
   if (value.type.quantization) {
-    QTX_ASSIGN_OR_RETURN(value.type.quantization, format::Resolve(model, value.type));
+    QTX_ASSIGN_OR_RETURN(value.type.quantization, format::Resolve(model, value.type, info.name));
   }
   SetRange(value);
   if (role == Value::Role::kConstant) {

@@ -122,7 +122,7 @@ nb::tuple Write(const Model& model, const std::string& kind_name, const convert:
   const nb::list ledger = LedgerRows(written.ledger);
   if (auto* onnx = std::get_if<Model>(&written.content))
     return nb::make_tuple(std::move(*onnx), ledger);
-  const auto& bytes = std::get<std::string>(written.content);
+  const std::string bytes = WithoutGil([&] { return Unwrap(convert::BytesOf(written)); });
   return nb::make_tuple(nb::bytes(bytes.data(), bytes.size()), ledger);
 }
 

@@ -10,7 +10,14 @@
 
 namespace qtx::format {
 
-enum class Feature : std::uint8_t { kHierarchicalScales, kMustUnderstand, kOffsetBeforeRounding };
+enum class Feature : std::uint8_t {
+  kHierarchicalScales,
+  kMustUnderstand,
+  kOffsetBeforeRounding,
+  kSignedScales,
+  kCodeBooks,
+  kEncodings,
+};
 
 /// One proposal's feature.
 struct FeatureRow {

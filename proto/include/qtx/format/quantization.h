@@ -80,9 +80,9 @@ struct Encoding {
 };
 
 struct Quantization {
-  std::vector<float> scale;          // > 0, finite; size 1 or the product of the parameter dims
-  std::vector<std::int32_t> offset;  // empty = all 0; else as many as scale
-  std::vector<std::int64_t> axis;    // empty = per tensor
+  std::vector<float> scale;  // finite, > 0 but on initializers; size 1 or as many as parameters
+  std::vector<std::int32_t> offset;       // empty = all 0; else as many as scale
+  std::vector<std::int64_t> axis;         // empty = per tensor
   std::vector<std::int64_t> block_shape;  // empty = all 1; else as long as axis
   std::string scale_tensor;  // initializers instead of the inline vectors; empty = inline
   std::string offset_tensor;
@@ -96,8 +96,8 @@ struct Quantization {
   std::vector<BlockFactors> scale_levels;     // instead of scale and scale_tensor
   std::vector<BlockFactors> base_levels;      // real = scale * (stored - offset) + base; empty = 0
   std::vector<std::int32_t> must_understand;  // field numbers of the message (proposal 0002)
-  std::vector<float>
-      code_book;  // real = scale * code_book[code] + base (proposal 0008); empty = none
+  // real = scale * code_book[code] + base (proposal 0008), 2^bits values; empty = none
+  std::vector<float> code_book;
   std::string code_book_tensor;  // an initializer instead of `code_book`; empty = inline
   ElementType real_type =
       ElementType::kUndefined;  // of the reals (proposal 0010); kUndefined = FLOAT

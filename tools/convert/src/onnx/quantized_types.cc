@@ -32,7 +32,7 @@ Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model) {
       if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
       if (!info.type->quantization) return Invalid(PlaceOfValue(info.name), "has no quantization");
       format::TensorType type = *info.type;
-      auto inline_form = format::Resolve(view, type);
+      auto inline_form = format::Resolve(view, type, info.name);
       if (!inline_form.has_value()) return At(PlaceOfValue(info.name), inline_form.error());
       type.quantization = *std::move(inline_form);
       types.emplace(info.name, std::move(type));

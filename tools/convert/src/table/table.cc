@@ -20,7 +20,7 @@ Result<std::vector<Record>> RecordsOf(const format::Model& model, Ledger& ledger
       if (!info.type || !seen.insert(info.name).second) continue;
       format::ValueInfo resolved = info;
       if (info.type->quantization) {
-        auto q = format::Resolve(model, *info.type);
+        auto q = format::Resolve(model, *info.type, info.name);
         if (!q.has_value()) return At("value '" + info.name + "'", q.error());
         resolved.type->quantization = *std::move(q);
         ledger.Kept(info.name, "quantization");

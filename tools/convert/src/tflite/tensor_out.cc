@@ -126,7 +126,7 @@ Result<format::TensorType> TypeIn(const format::ModelView& model, const std::str
   if (info != nullptr && info->type) {
     format::TensorType type = *info->type;
     if (type.quantization) {
-      QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, type));
+      QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(model, type, name));
       if (format::HasBase(*type.quantization)) {
         return Error{ErrorCode::kUnsupported, "'" + name + "'", "base_levels: TFLite has no base"};
       }

@@ -65,7 +65,7 @@ Result<format::TensorType> TfliteWriter::Type(const std::string& value) const {
   }
   if (!format::IsQuantized(type.elem_type)) type.quantization.reset();  // an annotation
   if (type.quantization) {
-    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(graph_.view(), type));
+    QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(graph_.view(), type, value));
     if (format::HasBase(*type.quantization)) {
       return Unsupported("value '" + value + "'", "base_levels: TFLite has no base");
     }

@@ -46,6 +46,7 @@ struct Options {
   std::int64_t opset = 0;          // of the ONNX written; 0: its own, or one that has the types
   std::string subgraph;    // subgraph of a TFLite file: name, signature or index; empty: the first
   bool unchanged = false;  // the model to write is as Read gave it
+  bool repack = false;     // of a GGUF file: ordinary tensors, none that points into the file
 };
 
 /// A file to convert, with its companion files.
@@ -58,7 +59,10 @@ struct Source {
   std::string_view bytes() const { return file.view(); }
 };
 
-/// Errors: those of FileBytes::Open, and of CheckExternalData for an ONNX model.
+/// The bytes of a model of any kind; only the kinds that lie in the file untouched (GGUF) may be
+/// larger than protobuf's limit.  Errors: those of FileBytes::Open.
+Result<format::FileBytes> OpenBytes(const std::string& path);
+/// Errors: those of OpenBytes, and of CheckExternalData for an ONNX model.
 Result<Source> Open(const std::string& path, std::vector<std::string> with = {});
 /// A source from bytes in memory; `path` names them in errors.
 Source FromBytes(std::string bytes, const std::string& path);
@@ -68,11 +72,15 @@ struct Conversion {
   std::vector<LedgerEntry> ledger;
 };
 
-/// The output of a conversion: an ONNX model (extended or stock) or the bytes of another kind.
+/// The output of a conversion: an ONNX model (extended or stock) or the bytes of another kind, of
+/// which some may still lie in files.
 struct Export {
-  std::variant<format::Model, std::string> content;
+  std::variant<format::Model, std::string, std::vector<format::Piece>> content;
   std::vector<LedgerEntry> ledger;
 };
+
+/// What is written, in one piece.  REQUIRES: it is no model.  Errors: those of ReadRange.
+Result<std::string> BytesOf(const Export& written);
 
 /// What else a kind's reader uses: nothing, Source::with or Options::subgraph.
 enum class Takes { kNothing, kFiles, kSubgraph };

@@ -1,0 +1,197 @@
+// From a GGUF file to a graph of initializers.
+#include <filesystem>
+#include <utility>
+
+#include "errors.h"
+#include "gguf/ggml_types.h"
+#include "gguf/gguf.h"
+#include "gguf/split.h"
+#include "gguf/tensor_in.h"
+#include "ledger.h"
+#include "qtx/format/external_elements.h"
+#include "qtx/format/feature.h"
+#include "qtx/format/text.h"
+#include "qtx/graph/graph_builder.h"
+
+namespace qtx::convert {
+namespace gguf {
+namespace {
+
+namespace fs = std::filesystem;
+
+using format::Dims;
+using format::ElementType;
+using format::TensorType;
+
+constexpr std::int64_t kIrVersion = 12;
+constexpr std::int64_t kOpset = 24;
+
+class Import {
+ public:
+  explicit Import(const Options& options) : repack_(options.repack), ledger_(options) {}
+
+  Result<Conversion> Run(const Source& source) {
+    QTX_ASSIGN_OR_RETURN(const std::vector<Part> parts, OpenParts(source));
+    for (const Part& part : parts) {
+      for (const TensorInfo& info : part.file.tensors) {
+        if (info.name.starts_with(kPrefix))
+          return Unsupported("tensor '" + info.name + "'", "has a name of qtx's own");
+        names_.Take(info.name);
+      }
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) QTX_RETURN_IF_ERROR(AddPart(parts[i], i + 1));
+    return Finish();
+  }
+
+ private:
+  // Where the model points to: the file itself, whatever links lead there.
+  Result<void> Locate(const Part& part) {
+    std::error_code code;
+    const fs::path file = fs::canonical(part.path, code);
+    if (code || !fs::is_regular_file(file, code)) {
+      return Unsupported("",
+                         "is no regular file, into which the model could point; --repack writes "
+                         "a model without it");
+    }
+    const std::string folder = file.parent_path().string();
+    if (!model_.folder.empty() && model_.folder != folder)
+      return Unsupported(part.path, "lies in another folder than the other parts");
+    model_.folder = folder;
+    location_ = file.filename().string();
+    return {};
+  }
+
+  Result<void> AddPart(const Part& part, std::size_t number) {
+    if (!repack_) QTX_RETURN_IF_ERROR(Locate(part));
+    bytes_ = part.bytes;
+    AddBytes(HeaderName(number), {0, part.file.data});
+    for (const Gap& gap : part.file.gaps) AddBytes(GapName(number, gap.offset), gap);
+    for (const TensorInfo& info : part.file.tensors) {
+      auto added = AddTensor(info);
+      if (!added.has_value())
+        return At("tensor '" + format::Printable(info.name).text() + "'", added.error());
+    }
+    return {};
+  }
+
+  std::string_view View(std::int64_t offset, std::int64_t size) const {
+    return bytes_.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+  }
+
+  // Elements as they lie in the file.
+  void AddRange(const std::string& name, ElementType storage, Dims dims, std::int64_t offset,
+                std::int64_t size) {
+    if (!repack_) {
+      model_.graph.initializers.push_back(
+          format::ToExternalData(name, storage, std::move(dims), location_, offset, size));
+      return;
+    }
+    const auto bytes = std::as_bytes(std::span(View(offset, size)));
+    model_.graph.initializers.push_back(format::ToTensorData(
+        name, {storage, std::move(dims), std::nullopt, {bytes.begin(), bytes.end()}}));
+  }
+  void AddBytes(const std::string& name, const Gap& range) {
+    AddRange(name, ElementType::kUint8, {range.size}, range.offset, range.size);
+  }
+
+  Result<void> AddTensor(const TensorInfo& info) {
+    const GgmlType* type = FindGgmlType(info.type);
+    if (type == nullptr || type->form == Form::kOpaque) {
+      const std::string name =
+          type == nullptr ? "number " + std::to_string(info.type) : std::string(type->name);
+      return AddOpaque(info, "ggml's type " + name + " has no form in ONNX: its bytes");
+    }
+    if (type->form == Form::kPlain) {
+      AddRange(info.name, type->elem_type, info.dims, info.offset, info.size);
+      ledger_.Kept(info.name, "type");
+      return {};
+    }
+    return type->form == Form::kRecords ? AddRecords(info, *type) : AddVectors(info, *type);
+  }
+
+  Result<void> AddOpaque(const TensorInfo& info, std::string why) {
+    AddBytes(info.name, {info.offset, info.size});
+    ledger_.Changed(info.name, "type", std::move(why));
+    return {};
+  }
+
+  Result<void> AddRecords(const TensorInfo& info, const GgmlType& type) {
+    const std::string_view records = View(info.offset, info.size);
+    if (const auto found = FindNonFinite(type, records))
+      return AddOpaque(info, std::string(type.name) + " as its bytes: " + *found);
+    if (!repack_) {
+      Declare(info.name, TypeOf(type, info.dims, true));
+      AddBytes(info.name, {info.offset, info.size});
+      return {};
+    }
+    QTX_ASSIGN_OR_RETURN(const Unpacked unpacked, UnpackRecords(type, info.dims, records));
+    AddUnpacked(info, type, unpacked);
+    return {};
+  }
+
+  Result<void> AddVectors(const TensorInfo& info, const GgmlType& type) {
+    std::string why;
+    QTX_ASSIGN_OR_RETURN(const auto unpacked,
+                         UnpackVectors(type, info.dims, View(info.offset, info.size), why));
+    if (!unpacked) return AddOpaque(info, std::string(type.name) + " as its bytes: " + why);
+    AddUnpacked(info, type, *unpacked);
+    return {};
+  }
+
+  void AddUnpacked(const TensorInfo& info, const GgmlType& type, const Unpacked& unpacked) {
+    TensorType declared = TypeOf(type, info.dims, false);
+    Add(info.name, unpacked.codes);
+    const auto attach = [&](const std::vector<format::Tensor>& factors,
+                            std::vector<format::BlockFactors>& levels, const std::string& field) {
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        levels[i].tensor = names_.Unique(info.name + "." + field + "." + std::to_string(i));
+        Add(levels[i].tensor, factors[i]);
+      }
+    };
+    attach(unpacked.scale, declared.quantization->scale_levels, "scale_levels");
+    attach(unpacked.base, declared.quantization->base_levels, "base_levels");
+    Declare(info.name, std::move(declared));
+  }
+
+  void Add(const std::string& name, const format::Tensor& tensor) {
+    model_.graph.initializers.push_back(format::ToTensorData(name, tensor));
+  }
+  void Declare(const std::string& name, TensorType type) {
+    ledger_.Kept(name, "type");
+    model_.graph.values.push_back({.name = name, .type = std::move(type)});
+  }
+
+  Conversion Finish() {
+    model_.ir_version = kIrVersion;
+    model_.graph.name = "gguf";
+    model_.opset_imports = {
+        {"", kOpset}, {std::string(format::kDomain), format::Features::Current().LatestVersion()}};
+    return {std::move(model_), ledger_.Take()};
+  }
+
+  const bool repack_;
+  Ledger ledger_;
+  graph::Names names_;
+  format::Model model_;
+  std::string location_;    // of the current part
+  std::string_view bytes_;  // likewise
+};
+
+}  // namespace
+
+std::string HeaderName(std::size_t part) {
+  return std::string(kPrefix) + "header." + std::to_string(part);
+}
+std::string GapName(std::size_t part, std::int64_t offset) {
+  return std::string(kPrefix) + "gap." + std::to_string(part) + "." + std::to_string(offset);
+}
+
+}  // namespace gguf
+
+bool LooksLikeGguf(const Source& source) { return source.bytes().starts_with(gguf::kMagic); }
+
+Result<Conversion> ReadGguf(const Source& source, const Options& options) {
+  return gguf::Import(options).Run(source);
+}
+
+}  // namespace qtx::convert
