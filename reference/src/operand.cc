@@ -22,12 +22,13 @@ Operand::Operand(const format::Tensor& tensor)
       offsets_(ParametersOf(tensor).offset) {
   const format::Quantization& q = ParametersOf(tensor);
   if (format::HasBase(q)) bases_ = q.base_levels[0].value;
-  if (q.axis.empty()) return;
-  const auto last = static_cast<std::size_t>(std::ranges::max_element(q.axis) - q.axis.begin());
-  const auto axis = static_cast<std::size_t>(q.axis[last]);
-  stride_ = format::RowMajorStrides(tensor.dims)[axis];
-  dim_ = std::max<std::int64_t>(tensor.dims[axis], 1);
-  block_ = q.block_shape.empty() ? 1 : q.block_shape[last];
+  if (!q.axis.empty()) {
+    const auto last = static_cast<std::size_t>(std::ranges::max_element(q.axis) - q.axis.begin());
+    const auto axis = static_cast<std::size_t>(q.axis[last]);
+    stride_ = format::RowMajorStrides(tensor.dims)[axis];
+    dim_ = std::max<std::int64_t>(tensor.dims[axis], 1);
+    block_ = q.block_shape.empty() ? 1 : q.block_shape[last];
+  }
 }
 
 // Coordinates of the axes before change where that of the last one begins anew.
