@@ -26,6 +26,21 @@ Operand::Operand(const format::Tensor& tensor)
   if (format::HasBase(q)) bases_ = q.base_levels[0].value;
   book_ = q.code_book;
   integer_form_ = format::HasIntegerForm(q);
+  if (!q.axis.empty()) {
+    const auto last = static_cast<std::size_t>(std::ranges::max_element(q.axis) - q.axis.begin());
+    const auto axis = static_cast<std::size_t>(q.axis[last]);
+    stride_ = format::RowMajorStrides(tensor.dims)[axis];
+    dim_ = std::max<std::int64_t>(tensor.dims[axis], 1);
+    block_ = q.block_shape.empty() ? 1 : q.block_shape[last];
+  }
+}
+
+// Coordinates of the axes before change where that of the last one begins anew.
+Operand::Run Operand::RunOf(std::int64_t i) const {
+  const std::int64_t coordinate = i / stride_ % dim_;
+  const std::int64_t first = i - i % stride_ - coordinate % block_ * stride_;
+  const std::int64_t length = std::min(block_, dim_ - coordinate / block_ * block_);
+  return {first, first + length * stride_, static_cast<std::size_t>(map_(i))};
 }
 
 Result<Operand> Operand::Make(const format::Tensor& tensor) {

@@ -10,7 +10,8 @@
 
 namespace qtx::reference {
 
-/// Unpacks a tensor once. Borrows its quantization: must not outlive the tensor.
+/// Unpacks a tensor once; for one thread at a time. Borrows its quantization: must not outlive the
+/// tensor.
 class Operand {
  public:
   /// Errors: kInvalid for STRING and complex tensors, kUnsupported for a scaled float with an
@@ -67,11 +68,23 @@ class Operand {
   }
   float base(std::int64_t i) const { return bases_[Parameter(bases_.size(), i)]; }
   std::size_t Parameter(std::size_t count, std::int64_t i) const {
-    return count == 1 ? 0 : static_cast<std::size_t>(map_(i));
+    if (count == 1) return 0;
+    if (i < run_.begin || i >= run_.end) run_ = RunOf(i);
+    return run_.index;
   }
+  // Elements [begin, end), which share a parameter.
+  struct Run {
+    std::int64_t begin = 0, end = 0;
+    std::size_t index = 0;
+  };
+  Run RunOf(std::int64_t i) const;
   const format::Tensor* tensor_;
   Kind kind_ = Kind::kFloat;  // by the element type: a tensor may be empty
   format::ParameterMap map_;
+  // Of the last axis that has parameters: elements from one coordinate to the next, coordinates,
+  // and how many share a parameter.
+  std::int64_t stride_ = 1, dim_ = 1, block_ = 1;
+  mutable Run run_;  // of the last element that was asked for: the next mostly lies in it, too
   std::vector<float> scales_;
   std::vector<std::int32_t> offsets_;
   std::vector<float> bases_;       // empty: 0

@@ -128,6 +128,10 @@ void ExactSum::AddProduct(const Dyadic& a, const Dyadic& b) {
             a.exponent + b.exponent);
 }
 
+void ExactSum::AddInteger(__int128 integer, int exponent) {
+  AddFinite(static_cast<U128>(integer < 0 ? -integer : integer), integer < 0, exponent);
+}
+
 void ExactSum::AddFinite(U128 magnitude, bool negative, int exponent) {
   if (magnitude == 0) return;
   const int position = exponent - kLowest;
@@ -164,13 +168,19 @@ void ExactSum::Normalize() {
 
 Real ExactSum::Value() const {
   if (!finite_) return {false, special_, {}};
+  // Mostly few cells are in use.
+  const auto used = [](std::int64_t cell) { return cell != 0; };
+  const auto first = std::ranges::find_if(cells_, used) - cells_.begin();
   mpz_class sum = 0;
-  for (std::size_t i = kCells; i-- > 0;) {
+  for (std::size_t i = kCells; i-- > static_cast<std::size_t>(first);) {
     sum <<= 32;
     sum += static_cast<long>(cells_[i]);
   }
   Rational value(sum);
-  mpq_div_2exp(value.get_mpq_t(), value.get_mpq_t(), static_cast<mp_bitcnt_t>(-kLowest));
+  const std::int64_t exponent = kLowest + 32 * first;
+  const auto shift = static_cast<mp_bitcnt_t>(std::abs(exponent));
+  exponent < 0 ? mpq_div_2exp(value.get_mpq_t(), value.get_mpq_t(), shift)
+               : mpq_mul_2exp(value.get_mpq_t(), value.get_mpq_t(), shift);
   if (beyond_) value += *beyond_;
   return {true, 0, value};
 }
@@ -226,8 +236,8 @@ double NearestDouble(const Rational& value) {
 
 float NearestFloat(const Rational& value) {
   // GMP's conversion is undefined outside binary64, and 2^200 is past binary32 already.
-  const Rational limit = ToRational({1, 200, Dyadic::Kind::kFinite});
-  if (abs(value) > limit) {
+  const auto bits = [](const mpz_class& z) { return mpz_sizeinbase(z.get_mpz_t(), 2); };
+  if (bits(value.get_num()) > bits(value.get_den()) + 201) {
     return std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(sgn(value)));
   }
   return static_cast<float>(OddDouble(value));

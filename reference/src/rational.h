@@ -55,6 +55,8 @@ class ExactSum {
  public:
   void Add(const Dyadic& term);
   void AddProduct(const Dyadic& a, const Dyadic& b);
+  /// integer * 2^exponent.  REQUIRES: |integer| < 2^127.
+  void AddInteger(__int128 integer, int exponent);
   Real Value() const;
 
  private:

@@ -69,9 +69,10 @@ struct ConvertOptions : Reporting {
   std::vector<std::string> allow;  // losses of convert.h
   std::string eight_bits;  // "int8" or "uint8": target of all 8-bit values; empty: unchanged
   bool integer_only = false;
-  bool repack = false;  // a GGUF file as ordinary tensors
-  bool infer = false;   // an ONNX model as it is, with the types that follow
-  std::string restore;  // likewise, with what this older file of it has; empty: no such
+  bool repack = false;        // a GGUF file as ordinary tensors
+  bool weights_only = false;  // a GGUF file without the graph of its architecture
+  bool infer = false;         // an ONNX model as it is, with the types that follow
+  std::string restore;        // likewise, with what this older file of it has; empty: no such
   std::int64_t opset = 0;
   std::string subgraph;  // of a TFLite file; empty: the first
   bool ledger = false;   // print every entry, no summary

@@ -133,14 +133,15 @@ Result<Export> Convert(const ConvertOptions& options, const convert::Source& sou
                              .opset = options.opset,
                              .subgraph = options.subgraph,
                              .unchanged = options.eight_bits.empty() && !options.integer_only,
-                             .repack = options.repack};
+                             .repack = options.repack,
+                             .weights_only = options.weights_only};
   const convert::Kind* from = convert::FindKind(options.from);
   if (from == nullptr) {
     QTX_ASSIGN_OR_RETURN(from, convert::KindOf(source));
   }
-  if (options.repack && from->name != "gguf") {
+  if ((options.repack || options.weights_only) && from->name != "gguf") {
     return Error{
-        ErrorCode::kUsage, "--repack",
+        ErrorCode::kUsage, options.repack ? "--repack" : "--weights-only",
         "takes a GGUF file, found '" + source.path + "' of kind " + std::string(from->name)};
   }
   QTX_ASSIGN_OR_RETURN(convert::Conversion conversion, convert::Read(source, *from, how));

@@ -137,6 +137,8 @@ void AddConvert(CLI::App* command, ConvertOptions& options) {
   command->add_flag("--repack", options.repack,
                     "Of a GGUF file: ordinary tensors, with factors as initializers, instead of "
                     "ones that point into the file");
+  command->add_flag("--weights-only", options.weights_only,
+                    "Of a GGUF file: no graph, also where its architecture is known");
   command->add_option(
       "--subgraph", options.subgraph,
       "Subgraph of a TFLite file, by name, signature or index (default: the first)");
@@ -150,7 +152,7 @@ void AddConvert(CLI::App* command, ConvertOptions& options) {
                                       "the annotations and statistics that a tool dropped since");
   restore->excludes(infer);
   for (const char* other : {"--from", "--to", "--with", "--allow", "--eight-bits", "--integer-only",
-                            "--repack", "--subgraph", "--opset"}) {
+                            "--repack", "--weights-only", "--subgraph", "--opset"}) {
     infer->excludes(command->get_option(other));
     restore->excludes(command->get_option(other));
   }

@@ -202,9 +202,6 @@ ProductSum::ProductSum(const Call& call, const ProductOperands& operands, Output
       return;
     }
   }
-  if (in_binary32_) return;
-  x_exact_ = Unpack(*operands.x);
-  w_exact_ = Unpack(*operands.w);
 }
 
 template <typename T>
@@ -276,18 +273,26 @@ void ProductSum::PutScaled(std::int64_t element, std::int64_t channel, std::int6
 
 Real ProductSum::ExactPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
                             std::span<const std::int64_t> w_indices) {
+  if (x_exact_.empty()) x_exact_ = Unpack(*operands_.x);
+  if (w_exact_.empty()) w_exact_ = Unpack(*operands_.w);
   ExactSum sum;
   for (std::size_t i = 0; i < x_indices.size(); ++i) {
     sum.AddProduct(x_exact_[static_cast<std::size_t>(x_indices[i])],
                    w_exact_[static_cast<std::size_t>(w_indices[i])]);
   }
+  return WithBias(bias, sum);
+}
+
+Real ProductSum::WithBias(std::int64_t bias, const ExactSum& products_sum) const {
   // A factor of 1 adds nothing to the mantissas; any other is applied to the rational sum.
   if (operands_.alpha == 1) {
+    if (operands_.bias == nullptr) return products_sum.Value();
+    ExactSum sum = products_sum;
     const Dyadic beta = ToDyadic(static_cast<double>(operands_.beta));
-    if (operands_.bias != nullptr) sum.AddProduct(operands_.bias->exact(bias), beta);
+    sum.AddProduct(operands_.bias->exact(bias), beta);
     return sum.Value();
   }
-  const Real products = sum.Value();
+  const Real products = products_sum.Value();
   ExactSum addend;
   if (operands_.bias != nullptr) {
     addend.AddProduct(operands_.bias->exact(bias), ToDyadic(static_cast<double>(operands_.beta)));
@@ -301,14 +306,27 @@ Real ProductSum::ExactPairs(std::int64_t bias, std::span<const std::int64_t> x_i
   return {false, left + (rest.finite ? 0 : rest.special), {}};
 }
 
+float ProductSum::Step(float sum, float x, float w) const {
+  return fused_ ? std::fma(x, w, sum) : sum + x * w;
+}
+
 float ProductSum::FloatPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
                              std::span<const std::int64_t> w_indices) const {
   float sum = 0;
   for (std::size_t i = 0; i < x_indices.size(); ++i) {
-    const float x = operands_.x->binary32(x_indices[i]);
-    const float w = operands_.w->binary32(w_indices[i]);
-    sum = fused_ ? std::fma(x, w, sum) : sum + x * w;
+    sum = Step(sum, operands_.x->binary32(x_indices[i]), operands_.w->binary32(w_indices[i]));
   }
+  return WithBias(bias, sum);
+}
+
+void ProductSum::PutFloats(std::int64_t element, std::int64_t bias, std::span<const float> x,
+                           std::span<const float> w) {
+  float sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum = Step(sum, x[i], w[i]);
+  output_->PutFloat(element, WithBias(bias, sum));
+}
+
+float ProductSum::WithBias(std::int64_t bias, float sum) const {
   if (operands_.alpha != 1) sum *= operands_.alpha;
   if (operands_.bias == nullptr) return sum;
   const float addend = operands_.bias->binary32(bias);

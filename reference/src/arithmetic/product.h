@@ -39,6 +39,11 @@ class ProductSum {
   /// True when moreover no integer of x and w exceeds 255 in magnitude.
   bool narrow() const { return narrow_; }
 
+  /// True when sums are exact ones of reals: PutExact takes them, too.
+  bool exact() const { return !requantizer_.has_value() && !in_binary32_; }
+  /// True when sums are of binary32: PutFloats takes them, too.
+  bool in_binary32() const { return !requantizer_.has_value() && in_binary32_; }
+
   /// The sum of x[i] * w[i] over i in [depth, kernel], row-major, the factors less their offsets,
   /// as the arithmetic accumulates it.  REQUIRES: integer(), and the bounds of Dot.
   template <typename T>
@@ -54,6 +59,13 @@ class ProductSum {
   /// in binary32 in the order given, the bias last.  The spans have equal sizes.
   void PutPairs(std::int64_t element, std::int64_t channel, std::int64_t bias,
                 std::span<const std::int64_t> x_indices, std::span<const std::int64_t> w_indices);
+  /// The same, given the sum of the products.  REQUIRES: exact().
+  void PutExact(std::int64_t element, std::int64_t bias, const ExactSum& sum) {
+    output_->PutReal(element, WithBias(bias, sum));
+  }
+  /// The same, given the factors in binary32, in their order.  REQUIRES: in_binary32().
+  void PutFloats(std::int64_t element, std::int64_t bias, std::span<const float> x,
+                 std::span<const float> w);
 
  private:
   template <typename T>
@@ -65,8 +77,11 @@ class ProductSum {
   void PutWidePairs(std::int64_t element, std::int64_t channel, std::int64_t bias,
                     std::span<const std::int64_t> x_indices,
                     std::span<const std::int64_t> w_indices);
+  Real WithBias(std::int64_t bias, const ExactSum& sum) const;
   Real ExactPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
                   std::span<const std::int64_t> w_indices);
+  float Step(float sum, float x, float w) const;
+  float WithBias(std::int64_t bias, float sum) const;
   float FloatPairs(std::int64_t bias, std::span<const std::int64_t> x_indices,
                    std::span<const std::int64_t> w_indices) const;
 
@@ -79,7 +94,7 @@ class ProductSum {
   // How a sum is held while it grows; kExact: whatever the requantizer does with it at the end.
   RequantizeRecipe::Accumulator held_ = RequantizeRecipe::Accumulator::kExact;
   bool exact_factor_ = false;  // operands_.factor is not 1, and not rounded into a scale
-  std::vector<Dyadic> x_exact_, w_exact_;  // unpacked once; empty in other paths
+  std::vector<Dyadic> x_exact_, w_exact_;  // unpacked by the first of PutPairs
   std::optional<Requantizer> requantizer_;
 };
 

@@ -150,6 +150,8 @@ Result<void> GgufWriter::FromHeaders() {
       QTX_RETURN_IF_ERROR(AddTensor(info));
     }
   }
+  for (const format::Node& node : model_.graph.nodes)
+    told.insert(node.inputs.begin(), node.inputs.end());  // constants that go with the nodes
   for (const TensorData& data : model_.graph.initializers) {
     if (told.contains(data.name) || parameters_.contains(data.name) ||
         data.name.starts_with(kPrefix)) {
@@ -158,7 +160,7 @@ Result<void> GgufWriter::FromHeaders() {
     ledger_.Dropped(data.name, "initializer", "the GGUF file that this was had none of that name");
   }
   if (!model_.graph.nodes.empty())
-    ledger_.Dropped("model", "nodes", "the metadata says which architecture they are");
+    ledger_.Dropped("model", "nodes", "they and their constants follow from the metadata");
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "errors.h"
+#include "gguf/decoder_graph.h"
 #include "gguf/ggml_types.h"
 #include "gguf/gguf.h"
 #include "gguf/split.h"
@@ -28,7 +29,8 @@ constexpr std::int64_t kOpset = 24;
 
 class Import {
  public:
-  explicit Import(const Options& options) : repack_(options.repack), ledger_(options) {}
+  explicit Import(const Options& options)
+      : repack_(options.repack), weights_only_(options.weights_only), ledger_(options) {}
 
   Result<Conversion> Run(const Source& source) {
     QTX_ASSIGN_OR_RETURN(const std::vector<Part> parts, OpenParts(source));
@@ -40,7 +42,7 @@ class Import {
       }
     }
     for (std::size_t i = 0; i < parts.size(); ++i) QTX_RETURN_IF_ERROR(AddPart(parts[i], i + 1));
-    return Finish();
+    return Finish(parts);
   }
 
  private:
@@ -161,15 +163,16 @@ class Import {
     model_.graph.values.push_back({.name = name, .type = std::move(type)});
   }
 
-  Conversion Finish() {
+  Conversion Finish(const std::vector<Part>& parts) {
     model_.ir_version = kIrVersion;
     model_.graph.name = "gguf";
     model_.opset_imports = {
         {"", kOpset}, {std::string(format::kDomain), format::Features::Current().LatestVersion()}};
+    if (!weights_only_) AddDecoderGraph(parts, &model_, &ledger_);
     return {std::move(model_), ledger_.Take()};
   }
 
-  const bool repack_;
+  const bool repack_, weights_only_;
   Ledger ledger_;
   graph::Names names_;
   format::Model model_;

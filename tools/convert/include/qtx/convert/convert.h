@@ -47,6 +47,7 @@ struct Options {
   std::string subgraph;    // subgraph of a TFLite file: name, signature or index; empty: the first
   bool unchanged = false;  // the model to write is as Read gave it
   bool repack = false;     // of a GGUF file: ordinary tensors, none that points into the file
+  bool weights_only = false;  // of a GGUF file: no graph, also of a known architecture
 };
 
 /// A file to convert, with its companion files.
