@@ -146,7 +146,8 @@ TEST(Diff, TellsCodeBooksApart) {
   format::Model other = WithCodeBook();
   other.graph.values[0].type->quantization->code_book[5] = 0;
   const auto differences = Diff(WithCodeBook(), other);
-  ASSERT_EQ(differences.size(), 1U);
+  ASSERT_TRUE(differences.has_value());
+  EXPECT_EQ(differences->size(), 1U);
 }
 
 }  // namespace
