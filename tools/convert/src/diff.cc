@@ -256,6 +256,7 @@ void Differ::Quantizations(const std::string& place, const format::Quantization&
   Field(place, "base_levels", a.base_levels, b.base_levels);
   Field(place, "code_book", a.code_book, b.code_book);
   Field(place, "code_book_tensor", a.code_book_tensor, b.code_book_tensor);
+  if (a.encoding != b.encoding) Add(place, "encoding", Records(a), Records(b));
   Field(place, "must_understand", a.must_understand, b.must_understand);
   Field(place, "quant_min", a.quant_min, b.quant_min);
   Field(place, "quant_max", a.quant_max, b.quant_max);
