@@ -102,7 +102,10 @@ class Graph:
             if v.message is not None:
                 if name in protos and v.type.quantized:
                     require(v.shape is not None and all(isinstance(d, int) for d in v.shape), "shape.C4", name)
-                v.quant, version = read_quantization(v.message, v.type, v.shape, self.all_tensors(), name in protos)
+                encoded = name in protos and v.type.quantized and v.message.encoding is not None
+                records = read_tensor(protos[name], name=name) if encoded else None
+                v.quant, version = read_quantization(v.message, v.type, v.shape, self.all_tensors(), name in protos,
+                                                     records)
                 require(self.qtx is None or self.qtx >= version, "versioning.C3", "%s needs version %d" % (name, version))
         for name, p in protos.items():
             if name not in plain:
@@ -117,7 +120,9 @@ class Graph:
         t = read_tensor(p, v.type, name)
         n = elements(v.shape)
         check_size(v.shape)
-        if v.type.kind == "bipolar":
+        if v.quant.encoding is not None:
+            data = v.quant.encoding.read_codes(t.data)
+        elif v.type.kind == "bipolar":
             require(t.type.name == "UINT8" and t.dims == ((n + 7) // 8,), "element_types.C4", name)
             data = unpack(v.type, t.data, n)
         else:

@@ -3,6 +3,7 @@ import math
 from fractions import Fraction
 
 from . import reals as R
+from .encoding import BASE, SCALE, read_encoding
 from .types import TYPES, Quant, elements, is_power_of_two, require
 
 STORAGES = {t.storage: t for t in TYPES.values() if t.quantized}
@@ -24,8 +25,9 @@ def blocks(shape, axis, block):
     return elements([-(-shape[a] // b) for a, b in zip(axis, block)])
 
 
-def read_quantization(m, type_, shape, initializers, is_initializer):
-    """The checked parameters of a type, None for an annotation, and the version of the format that it asks for."""
+def read_quantization(m, type_, shape, initializers, is_initializer, records=None):
+    """The checked parameters of a type, None for an annotation, and the version of the format that it asks for.
+    `records` is the UINT8 tensor of an initializer with an encoding."""
     C = "quantization.C%d"
     storage = type_
     if type_.quantized:
@@ -45,8 +47,9 @@ def read_quantization(m, type_, shape, initializers, is_initializer):
     positive = type_.quantized and not is_initializer  # scales of 0 and below are for constants
     for levels in (m.scale_levels, m.base_levels):
         require(len(levels) <= 4, C % 13, "more than 4 levels")
+    encoding = read_encoding(m, type_, storage, shape, m.axis, block, records)
     if m.scale_levels:
-        scales = level_product(m.scale_levels, m.axis, block, shape, n, initializers, True, positive)
+        scales = level_product(m.scale_levels, m.axis, block, shape, n, initializers, True, positive, encoding)
     elif m.scale_tensor is not None:
         t = initializers.get(m.scale_tensor)
         require(t is not None and t.type.name == "FLOAT", C % 11, "scale_tensor is no FLOAT initializer")
@@ -86,7 +89,7 @@ def read_quantization(m, type_, shape, initializers, is_initializer):
     if m.base_levels:
         require(storage is None or storage.kind == "int", C % 17)
         require(not type_.quantized or is_initializer, C % 17, "a base on a value that is no initializer")
-        bases = level_product(m.base_levels, m.axis, block, shape, n, initializers, False)
+        bases = level_product(m.base_levels, m.axis, block, shape, n, initializers, False, False, encoding)
         for s, o, b in zip(scales, offsets, bases):
             if b and book is not None:
                 require(all(is_binary64(Fraction(s) * Fraction(v) + Fraction(b)) for v in book), C % 21, "a sum")
@@ -97,11 +100,11 @@ def read_quantization(m, type_, shape, initializers, is_initializer):
         require(len(r.multiplier) == len(r.shift) >= 1, "requantization.C1")
         require(all(v >= 2 ** 30 for v in r.multiplier) and all(-62 <= s <= 62 for s in r.shift), "requantization.C2")
     signed = any(s <= 0 for s in scales)
-    version = 3 if signed or book is not None else 2 if m.scale_levels or m.base_levels else 1
+    version = 3 if signed or book is not None or encoding is not None else 2 if m.scale_levels or m.base_levels else 1
     if not type_.quantized:
         return None, version
     return Quant(type_, scales, offsets, list(m.axis), list(m.block_shape), lo, hi, bases, m.requantization, m,
-                 book), version
+                 book, encoding), version
 
 
 def read_code_book(m, type_, storage, initializers, is_initializer):
@@ -143,7 +146,7 @@ def check_scheme(m, storage, scales, offsets):
     require(scheme not in (2, 4, 5) or not m.base_levels, clause, "a base of a symmetric scheme")
 
 
-def level_product(levels, axis, block, shape, n, initializers, is_scale, positive=False):
+def level_product(levels, axis, block, shape, n, initializers, is_scale, positive=False, encoding=None):
     """quantization.S6, C13 to C16."""
     C = "quantization.C%d"
     totals, signs = [Fraction(1)] * n, [1.0] * n
@@ -156,12 +159,16 @@ def level_product(levels, axis, block, shape, n, initializers, is_scale, positiv
         require(all(b % f == 0 or b >= shape[a] for a, b, f in zip(axis, own, fine)), C % 14, "blocks %s" % own)
         fine = own
         count = blocks(shape, axis, own) if axis else 1
-        sources = bool(level.value) + (level.tensor is not None)
+        role = SCALE if is_scale else BASE
+        in_records = encoding is not None and encoding.data is not None and (role, k) in encoding.fields
+        sources = bool(level.value) + (level.tensor is not None) + in_records
         require(sources == 1 or sources == 0 and count == 0, C % 13)
         if level.tensor is not None:
             t = initializers.get(level.tensor)
             require(t is not None and t.type.name in FACTOR_TYPES and t.quant is None, C % 15, "a tensor of a level")
             values = t.data
+        elif in_records:
+            values = encoding.read_factors(role, k, own, encoding.data)
         else:
             values = level.value
         require(len(values) == count, C % 13, "%d factors, not %d" % (len(values), count))
