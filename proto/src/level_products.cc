@@ -9,15 +9,15 @@
 namespace qtx::format {
 namespace {
 
-constexpr int kMantissa = 24;      // bits of a binary32
-constexpr int kBinary64Bits = 53;  // of a binary64; the exponents of four factors fit it, too
+constexpr int kFloatBits = 24;   // bits of a binary32
+constexpr int kDoubleBits = 53;  // of a binary64; the exponents of four factors fit it, too
 
 // An upper bound of the bits that a factor of the level has.
 int SignificantBits(const Level& level) {
   std::uint32_t mantissas = 0;
   for (const float factor : level.factors) mantissas |= std::bit_cast<std::uint32_t>(factor);
   mantissas = (mantissas & 0x7fffffU) | 0x800000U;
-  return kMantissa - std::countr_zero(mantissas);
+  return kFloatBits - std::countr_zero(mantissas);
 }
 
 // Steps through the parameters line by line along the last named axis.
@@ -89,9 +89,9 @@ std::vector<float> Products(const Dims& counts, const Dims& block,
   int bits = 0;
   for (const Level& level : levels) bits += SignificantBits(level);
   Lines lines(counts, block, levels);
-  std::vector<double> line(static_cast<std::size_t>(bits <= kBinary64Bits ? lines.length() : 0));
+  std::vector<double> line(static_cast<std::size_t>(bits <= kDoubleBits ? lines.length() : 0));
   for (std::int64_t i = 0; i < count; i += lines.length(), lines.Next()) {
-    if (bits <= kBinary64Bits) {
+    if (bits <= kDoubleBits) {
       MultiplyLine(lines, levels.size(), line);
       for (const double value : line) values.push_back(static_cast<float>(value));
       continue;

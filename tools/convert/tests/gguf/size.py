@@ -7,6 +7,7 @@ Needs gguf 0.19.0, numpy and the space of two files: 0.12 GB for each of the lay
 are those of Q4_K_M.  Prints seconds, each against those of cp of the file, and the peak of anonymous
 memory (RssAnon).  The files are removed.
 """
+import os
 import subprocess
 import sys
 import threading
@@ -68,14 +69,14 @@ def write(path, layers):
 
 
 def measure(arguments):
-    """Seconds and the peak of RssAnon in MB."""
+    """Seconds, those of processor time, and the peak of RssAnon in MB."""
     begin = time.monotonic()
     process = subprocess.Popen([str(a) for a in arguments])
     peak = 0
 
     def watch():
         nonlocal peak
-        while process.poll() is None:
+        while process.returncode is None:
             try:
                 status = Path(f"/proc/{process.pid}/status").read_text()
                 peak = max(peak, int(status.split("RssAnon:")[1].split()[0]) // 1024)
@@ -85,10 +86,13 @@ def measure(arguments):
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    if process.wait() != 0:
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = status
+    if status != 0:
         raise SystemExit(f"failed: {arguments}")
+    took = time.monotonic() - begin
     watcher.join()
-    return time.monotonic() - begin, peak
+    return took, used.ru_utime + used.ru_stime, peak
 
 
 def main():
@@ -98,15 +102,16 @@ def main():
         write(source, int(sys.argv[3]) if len(sys.argv) > 3 else 20)
         subprocess.run(["sync"], check=True)
         size = source.stat().st_size
-        seconds, _ = measure(["cp", "--reflink=never", source, copy])
+        seconds, busy, _ = measure(["cp", "--reflink=never", source, copy])
         copy.unlink()
-        print(f"{size / 1e9:.2f} GB; cp {seconds:.1f} s")
+        print(f"{size / 1e9:.2f} GB; cp {seconds:.1f} s, {busy:.1f} s of processor time")
         for name, arguments in (
                 ("convert", ["convert", source, "-o", model, "-q"]),
                 ("check", ["check", model, "-q"]),
                 ("convert --to gguf", ["convert", model, "--to", "gguf", "-o", back, "-q"])):
-            took, peak = measure([qtx, *arguments])
-            print(f"{name}: {took:.1f} s, {took / seconds:.2f} of cp; {peak} MB", flush=True)
+            took, busy, peak = measure([qtx, *arguments])
+            print(f"{name}: {took:.1f} s, {took / seconds:.2f} of cp, {busy:.1f} s of processor time; "
+                  f"{peak} MB", flush=True)
         print(f"model {model.stat().st_size / 1e3:.0f} KB")
         subprocess.run(["cmp", source, back], check=True)
     finally:
