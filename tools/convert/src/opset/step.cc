@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "qtx/format/annotation.h"
+
 namespace qtx::convert {
 
 using format::ElementType;
@@ -10,14 +12,23 @@ using format::Tensor;
 
 OpsetScope::OpsetScope(const format::FlatModel& flat)
     : inference_(flat), names_(flat.model().graph) {
-  for (const format::ValueInfo& input : flat.model().graph.inputs) inputs_.insert(input.name);
+  const format::Graph& graph = flat.model().graph;
+  for (const format::ValueInfo& input : graph.inputs) inputs_.insert(input.name);
+  for (const auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
+    for (const format::ValueInfo& value : *list) {
+      const auto real = value.type ? format::RealTypeOf(*value.type) : ElementType::kUndefined;
+      if (format::IsHalf(real)) halves_.emplace(value.name, real);
+    }
+  }
 }
 
 ElementType OpsetScope::TypeOf(const std::string& value) const {
   if (const auto added = added_.find(value); added != added_.end()) return added->second.elem_type;
   const format::ValueFacts* facts = inference_ ? inference_->Find(value) : nullptr;
   if (facts == nullptr) return ElementType::kUndefined;
-  return format::IsQuantized(facts->type) ? ElementType::kFloat : facts->type;
+  if (!format::IsQuantized(facts->type)) return facts->type;
+  const auto half = halves_.find(value);
+  return half == halves_.end() ? ElementType::kFloat : half->second;
 }
 
 std::optional<format::Dims> OpsetScope::DimsOf(const std::string& value) const {

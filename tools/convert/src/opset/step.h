@@ -25,7 +25,7 @@ class OpsetScope {
   /// Of a model and all its bodies. Keeps no reference to `flat`.
   explicit OpsetScope(const format::FlatModel& flat);
 
-  format::ElementType TypeOf(const std::string& value) const;  // FLOAT for a quantized value
+  format::ElementType TypeOf(const std::string& value) const;          // of reals, if quantized
   std::optional<format::Dims> DimsOf(const std::string& value) const;  // negative: unknown size
   /// nullptr where the value is not constant. A graph input with a default is not.
   const format::Tensor* ConstantOf(const std::string& value) const;
@@ -41,6 +41,7 @@ class OpsetScope {
  private:
   std::optional<format::Inference> inference_;
   graph::Names names_;
+  std::map<std::string, format::ElementType> halves_;  // types of reals of 16 bits
   std::set<std::string> inputs_;
   std::map<std::string, format::Tensor> added_;
   std::vector<std::string> order_;  // of added_

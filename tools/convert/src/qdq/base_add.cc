@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "errors.h"
+#include "qdq/half_reals.h"
 #include "qdq/parameters.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/attributes.h"

@@ -23,6 +23,7 @@
 #include "opset/opset.h"
 #include "opset/revert.h"
 #include "qdq/base_add.h"
+#include "qdq/half_reals.h"
 #include "qdq/parameters.h"
 #include "qdq/record.h"
 #include "qoperator/annotations.h"
@@ -399,6 +400,7 @@ Result<Conversion> ToQdq(const format::Model& model, const Options& options) {
   };
   auto lowered = OnFlatForm(moved ? *moved : model, lower);
   if (!lowered.has_value()) return lowered;
+  QTX_RETURN_IF_ERROR(CheckHalves(lowered->model));
   QTX_RETURN_IF_ERROR(RecordAll(model.opset_imports, lowered->model));
   if (record) lowered->model.metadata.emplace_back(format::kOpsetKey, *record);
   std::vector<LedgerEntry> entries = ledger.Take();

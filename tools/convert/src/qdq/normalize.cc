@@ -6,6 +6,7 @@
 #include <set>
 
 #include "onnx/graph_index.h"
+#include "qdq/half_reals.h"
 #include "qdq/parameters.h"
 #include "qtx/format/annotation.h"
 

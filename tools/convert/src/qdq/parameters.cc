@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "errors.h"
+#include "qdq/half_reals.h"
 #include "qtx/format/attributes.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
@@ -146,11 +147,6 @@ ElementType StorageIn(const GraphIndex& index, const format::Node& node,
   return ElementType::kUndefined;
 }
 
-ElementType TypeIn(const format::Node& node, const char* attribute) {
-  const std::int64_t code = format::Attributes(node).Int(attribute);
-  return format::ElementTypeFromCode(code).value_or(ElementType::kUndefined);
-}
-
 // The type of what a DequantizeLinear gives.  Source: dequantize_linear.S5.
 ElementType DequantizedType(const format::Node& node, ElementType scale) {
   const ElementType type = TypeIn(node, "output_dtype");
@@ -240,12 +236,6 @@ std::int64_t OpsetForStorage(ElementType storage) {
   }
 }
 
-// Scales of 16 bits came with 19, other ones than the reals with 23.
-std::int64_t OpsetForReals(const Quantization& q) {
-  if (!format::IsHalf(q.real_type)) return 13;
-  return ToHalves(q.real_type, q.scale, {}).has_value() ? 19 : 23;
-}
-
 bool SameAt(const Quantization& a, std::int64_t i, const Quantization& b, std::int64_t j) {
   return format::ScaleAt(a, i) == format::ScaleAt(b, j) &&
          format::OffsetAt(a, i) == format::OffsetAt(b, j);
@@ -327,27 +317,6 @@ bool SameParameters(const std::optional<format::Shape>& shape, const Quantizatio
 }
 
 }  // namespace
-
-std::optional<Tensor> ToHalves(ElementType type, std::span<const float> values, Dims dims) {
-  if (!format::IsHalf(type)) return std::nullopt;
-  Tensor halves{type, std::move(dims), std::nullopt, {}};
-  halves.bytes.resize(values.size() * sizeof(std::uint16_t));
-  const auto codes = halves.As<std::uint16_t>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto value = static_cast<double>(values[i]);
-    const std::uint32_t code = format::EncodeSmallFloat(type, value);
-    if (format::DecodeSmallFloat(type, code) != value) return std::nullopt;
-    codes[i] = static_cast<std::uint16_t>(code);
-  }
-  return halves;
-}
-
-bool DividesInHalf(std::int64_t opset, const format::Node& node, ElementType scale) {
-  constexpr std::int64_t kPrecise = 23;
-  const ElementType precision = TypeIn(node, "precision");
-  if (precision != ElementType::kUndefined) return format::IsHalf(precision);
-  return opset >= kPrecise && format::IsHalf(scale);
-}
 
 Result<std::int64_t> OpsetFor(const format::TensorType& type) {
   const Quantization& q = *type.quantization;

@@ -2,9 +2,7 @@
 // DequantizeLinear.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "onnx/graph_index.h"
@@ -15,15 +13,6 @@ namespace qtx::convert {
 /// The smallest of the opsets 13, 19, 21, 23 and 25 whose Q and DQ have this type and granularity.
 /// Errors: kUnsupported for BIPOLAR1Q, and parameters along several axes of which none is blocked.
 Result<std::int64_t> OpsetFor(const format::TensorType& type);
-
-/// The values as a tensor of FLOAT16 or BFLOAT16; nullopt for any other type, or where one is none
-/// of it.
-std::optional<format::Tensor> ToHalves(format::ElementType type, std::span<const float> values,
-                                       format::Dims dims);
-
-/// True for a QuantizeLinear that rounds its quotient to 16 bits: by `precision` or, from opset 23
-/// on, by the type of its scale.
-bool DividesInHalf(std::int64_t opset, const format::Node& node, format::ElementType scale);
 
 struct StockParameters {
   // [], [n], or the rank of the value when blocked; FLOAT, or the type of the reals where that has

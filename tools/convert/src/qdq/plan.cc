@@ -4,6 +4,7 @@
 
 #include "onnx/float_casts.h"
 #include "qdq/base_add.h"
+#include "qdq/half_reals.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/scopes.h"
 
