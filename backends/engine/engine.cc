@@ -112,8 +112,10 @@ class Prepared : public PreparedModel {
     like.elem_type = input.type->elem_type;
     if (format::IsQuantized(like.elem_type)) {
       QTX_ASSIGN_OR_RETURN(like.quantization, format::Resolve(workspace_.view(), *input.type));
-      if (format::HasBase(*like.quantization))  // an initializer whose default may be replaced
-        return Error{ErrorCode::kUnsupported, "", "base_levels on an input"};
+      if (!format::HasIntegerForm(*like.quantization)) {  // of a default that may be replaced
+        return Error{ErrorCode::kUnsupported, "",
+                     "an input with a base, a code book or a scale of 0 or below"};
+      }
     }
     return workspace_.Define(input.name, std::move(like), *dims);
   }

@@ -68,8 +68,9 @@ Result<Workspace::Forms*> Workspace::FindForms(const std::string& name) {
     return Error{ErrorCode::kUnsupported, "value '" + name + "'", "no earlier node computes it"};
   }
   QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(view_, name));
-  if (tensor.quantization && format::HasBase(*tensor.quantization)) {
-    return Error{ErrorCode::kUnsupported, "initializer '" + name + "'", "its type has a base"};
+  if (tensor.quantization && !format::HasIntegerForm(*tensor.quantization)) {
+    return Error{ErrorCode::kUnsupported, "initializer '" + name + "'",
+                 "its type has a base, a code book or a scale of 0 or below"};
   }
   QTX_RETURN_IF_ERROR(DefineConstant(name, std::move(tensor)));
   return &forms_.find(name)->second;

@@ -97,7 +97,8 @@ bool AddsIntegers(const Factors& factors) {
   if (x.size() == 0 || w.size() == 0)
     return bias != nullptr && !bias->quantized && bias->real.empty();
   if (!x.quantized || !w.quantized || !x.per_tensor) return false;
-  if (x.has_base() || w.has_base() || (bias != nullptr && bias->has_base())) return false;
+  if (!x.has_integer_form() || !w.has_integer_form()) return false;
+  if (bias != nullptr && bias->quantized && !bias->has_integer_form()) return false;
   if (factors.alpha != 1 || (bias != nullptr && factors.beta != 1)) return false;
   if (bias != nullptr && !bias->real.empty()) return false;
   if (bias != nullptr && bias->quantized && bias->stored.empty()) return false;

@@ -14,7 +14,7 @@ bool IsReal(const Values& values) {
 }
 
 bool OneScale(const std::optional<format::Quantization>& q) {
-  return q && q->axis.empty() && !format::HasBase(*q);
+  return q && q->axis.empty() && format::HasIntegerForm(*q);
 }
 
 // Whether stored values are converted, clamped to the new range, or copied.

@@ -89,7 +89,7 @@ void PutMaximum(const Call& call, const Values& x, const Taken& taken, std::size
     if (i >= 0 && (best < 0 || Greater(call, x, At(i), At(best)))) best = i;
   }
   const bool padded = taken.padding + taken.beyond > 0;
-  const bool same = x.quantized && x.per_tensor && !x.has_base() && type.quantization &&
+  const bool same = x.quantized && x.per_tensor && x.has_integer_form() && type.quantization &&
                     type.quantization->axis.empty() && x.scale[0] == type.quantization->scale[0] &&
                     x.offset[0] == format::OffsetAt(*type.quantization, 0);
   if (call.Is(Fault::kMaxPoolPadsWithZero) && padded && same) {

@@ -79,7 +79,8 @@ void DistortOffsets(const Call& call, Values& values) {
     std::ranges::fill(values.offset, 0);
   }
   if (call.Is(Fault::kOffsetOfFirstChannel)) std::ranges::fill(values.offset, values.offset[0]);
-  if (call.Is(Fault::kDifferenceWraps) && format::BitWidth(values.type) == 8) {
+  const bool by_book = !values.quantization->code_book.empty();  // codes, not differences
+  if (call.Is(Fault::kDifferenceWraps) && format::BitWidth(values.type) == 8 && !by_book) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto wrapped = static_cast<std::int8_t>(values.stored[i] - values.offset[i]);
       values.stored[i] = values.offset[i] + wrapped;
@@ -135,22 +136,31 @@ Parameters Expand(const format::Quantization& q, const Dims& dims, Fault fault) 
     const std::size_t k = ParameterOf(q, i, dims, fault);
     all.scale.push_back(q.scale[q.scale.size() == 1 ? 0 : k]);
     all.offset.push_back(format::OffsetAt(q, static_cast<std::int64_t>(k)));
-    all.base.push_back(format::BaseAt(q, static_cast<std::int64_t>(k)));
+    // -0 changes no sum, not even the sign of a zero.
+    all.base.push_back(format::HasBase(q) ? format::BaseAt(q, static_cast<std::int64_t>(k))
+                                          : -0.0F);
   }
   return all;
+}
+
+// What the scale multiplies.  Source: quantization.S1, quantization.S9.
+double Values::Steps(std::size_t i) const {
+  const std::vector<float>& book = quantization->code_book;
+  return book.empty() ? static_cast<double>(stored[i] - offset[i])
+                      : static_cast<double>(book[At(stored[i])]);
 }
 
 template <>
 Exact Values::Real<Exact>(std::size_t i) const {
   if (!quantized) return Exact(real[i]);
-  return Exact(mpq_class(static_cast<double>(scale[i])) * static_cast<long>(stored[i] - offset[i]) +
+  return Exact(mpq_class(static_cast<double>(scale[i])) * mpq_class(Steps(i)) +
                mpq_class(static_cast<double>(base[i])));
 }
 // Source: float32.S1, quantization.S8.
 template <>
 float Values::Real<float>(std::size_t i) const {
   if (!quantized) return static_cast<float>(real[i]);
-  return static_cast<float>(stored[i] - offset[i]) * scale[i] + base[i];
+  return static_cast<float>(Steps(i)) * scale[i] + base[i];
 }
 
 Result<Values> Read(const Call& call, const Tensor& tensor) {

@@ -30,7 +30,8 @@ struct Values {
   std::optional<format::Quantization> quantization;
 
   std::size_t size() const { return At(Size(dims)); }
-  bool has_base() const { return quantization && format::HasBase(*quantization); }
+  bool has_integer_form() const { return quantization && format::HasIntegerForm(*quantization); }
+  double Steps(std::size_t i) const;
   /// The exact real, or in binary32 float32.S1.
   template <class N>
   N Real(std::size_t i) const;

@@ -177,9 +177,9 @@ Result<void> Graph::ReadInputs() {
   for (const format::TensorData& data : model_.graph.initializers) {
     auto tensor = format::LoadInitializer(model_, data.name);
     if (!tensor.has_value()) return At("initializer '" + data.name + "'", tensor.error());
-    if (tensor->quantization && format::HasBase(*tensor->quantization)) {
+    if (tensor->quantization && !format::HasIntegerForm(*tensor->quantization)) {
       return Error{ErrorCode::kUnsupported, "initializer '" + data.name + "'",
-                   "its type has a base"};
+                   "its type has a base, a code book or a scale of 0 or below"};
     }
     by_name_[data.name] = &values_.emplace_back(Value{data.name, *std::move(tensor), true});
   }

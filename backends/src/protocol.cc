@@ -62,9 +62,10 @@ Result<void> CheckParameters(const format::Quantization& q, const format::Dims& 
       !format::HasBase(q) || (q.base_levels.size() == 1 && q.base_levels[0].tensor.empty() &&
                               q.base_levels[0].value.size() == q.scale.size());
   if (!base_fits) return invalid("base_levels", "expected one inline level of as many values");
-  for (const float scale : q.scale) {
-    if (!(scale > 0) || std::isinf(scale)) return invalid("scale", "not positive and finite");
-  }
+  // Of 0 and below are those of an initializer that is an output.
+  if (!std::ranges::all_of(q.scale, [](float scale) { return std::isfinite(scale); }))
+    return invalid("scale", "not finite");
+  if (!q.code_book_tensor.empty()) return invalid("code_book_tensor", "expected an inline one");
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model_builder.h"
+#include "yaml_encoding.h"
 
 namespace qtx::conformance {
 namespace {
@@ -185,6 +186,9 @@ void AddQuantization(const format::Quantization& q, FlowMap& map) {
   if (!q.scale_levels.empty()) map.Add("scale_levels", LevelsText(q.scale_levels));
   if (!q.base_levels.empty()) map.Add("base_levels", LevelsText(q.base_levels));
   map.AddList("must_understand", q.must_understand);
+  map.AddList("code_book", q.code_book);
+  if (!q.code_book_tensor.empty()) map.Add("code_book_tensor", Quoted(q.code_book_tensor));
+  if (q.encoding) map.Add("encoding", EncodingText(*q.encoding));
 }
 
 Result<std::string> DataText(const Tensor& tensor) {
@@ -217,8 +221,9 @@ Result<std::string> ValueText(const CaseValue& value) {
   if (value.type.quantization) AddQuantization(*value.type.quantization, map);
   if (value.type.statistics) map.Add("statistics", StatisticsText(*value.type.statistics));
   if (value.data) {
+    const bool records = value.type.quantization && value.type.quantization->encoding;
     QTX_ASSIGN_OR_RETURN(const std::string data, DataText(*value.data));
-    map.Add("data", data);
+    map.Add(records ? "bytes" : "data", data);
   }
   if (value.initializer) map.Add("initializer", "true");
   return map.Take();

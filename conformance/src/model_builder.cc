@@ -231,8 +231,7 @@ Result<format::Model> BuildFromNodes(const Case& c) {
     graph.nodes.push_back(NodeOf(part, "node" + std::to_string(graph.nodes.size())));
   }
   model.opset_imports = {{"", first.opset},
-                         {std::string(format::kDomain),
-                          format::HasLevels(model) ? format::kLevelsVersion : format::kVersion}};
+                         {std::string(format::kDomain), format::FormatVersion(model)}};
   return model;
 }
 

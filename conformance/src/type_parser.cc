@@ -7,6 +7,7 @@
 
 #include "generator.h"
 #include "qtx/conformance/case.h"
+#include "yaml_encoding.h"
 
 namespace qtx::conformance {
 namespace {
@@ -200,19 +201,29 @@ Result<bool> ReadQuantization(const Yaml& node, const Place& place, Quantization
   QTX_RETURN_IF_ERROR(Optional(node, place, "scale_levels", kLevels, q.scale_levels, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "base_levels", kLevels, q.base_levels, &any));
   QTX_RETURN_IF_ERROR(Optional(node, place, "must_understand", kInt32s, q.must_understand, &any));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "code_book", kFloats, q.code_book, &any));
+  QTX_RETURN_IF_ERROR(
+      Optional(node, place, "code_book_tensor", ReadString, q.code_book_tensor, &any));
+  QTX_RETURN_IF_ERROR(Optional(node, place, "encoding", ReadEncoding, q.encoding, &any));
   return any;
 }
 
 }  // namespace
 
 Result<format::TensorType> ParseType(const Yaml& node, const Place& place) {
-  QTX_RETURN_IF_ERROR(
-      ExpectMap(node, place, {"type",         "shape",        "scale",        "offset",
-                              "axis",         "block_shape",  "scale_tensor", "offset_tensor",
-                              "quant_min",    "quant_max",    "scheme",       "requantization",
-                              "storage_type", "scale_levels", "base_levels",  "must_understand",
-                              "statistics",   "data",         "generate",     "file",
-                              "initializer"}));
+  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"type",         "shape",
+                                              "scale",        "offset",
+                                              "axis",         "block_shape",
+                                              "scale_tensor", "offset_tensor",
+                                              "quant_min",    "quant_max",
+                                              "scheme",       "requantization",
+                                              "storage_type", "scale_levels",
+                                              "base_levels",  "must_understand",
+                                              "code_book",    "code_book_tensor",
+                                              "statistics",   "data",
+                                              "generate",     "file",
+                                              "initializer",  "encoding",
+                                              "bytes"}));
   format::TensorType type;
   QTX_RETURN_IF_ERROR(Optional(node, place, "type", ReadElementType, type.elem_type));
   if (const Yaml* shape = node.Find("shape")) {

@@ -182,6 +182,12 @@ Result<CaseValue> ParseValue(const std::string& name, const Yaml& node, const Pl
     QTX_ASSIGN_OR_RETURN(value.data, ParseData(*data, place.Child("data"), value.type));
     ++carriers;
   }
+  if (const Yaml* bytes = node.Find("bytes")) {
+    const format::TensorType type{
+        ElementType::kUint8, std::nullopt, std::nullopt, std::nullopt, {}};
+    QTX_ASSIGN_OR_RETURN(value.data, ParseData(*bytes, place.Child("bytes"), type));
+    ++carriers;
+  }
   if (const Yaml* generate = node.Find("generate")) {
     QTX_ASSIGN_OR_RETURN(value.generator, ParseGenerator(*generate, place.Child("generate")));
     ++carriers;
@@ -190,7 +196,7 @@ Result<CaseValue> ParseValue(const std::string& name, const Yaml& node, const Pl
     QTX_ASSIGN_OR_RETURN(value.file, ReadString(*file, place.Child("file")));
     ++carriers;
   }
-  if (carriers > 1) return Refuse(place, node, "found several of data, generate and file");
+  if (carriers > 1) return Refuse(place, node, "found several of data, bytes, generate and file");
   if (const Yaml* initializer = node.Find("initializer")) {
     QTX_ASSIGN_OR_RETURN(value.initializer, ReadBool(*initializer, place.Child("initializer")));
   }

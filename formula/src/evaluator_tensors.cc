@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "evaluator.h"
+#include "qtx/format/levels.h"
 #include "qtx/formula/parser.h"
 
 namespace qtx::formula {
@@ -40,9 +41,10 @@ Value PairsOf(const Operand& operand) {
   return Value(std::move(pairs));
 }
 
-Value TableOf(const ElementTable& table) {
+template <typename T>
+Value ListOfValues(const std::vector<T>& table) {
   std::vector<Value> values;
-  for (const double value : table.values) values.push_back(FromDouble(value));
+  for (const T value : table) values.push_back(FromDouble(static_cast<double>(value)));
   return Value(std::move(values));
 }
 
@@ -102,7 +104,7 @@ Result<Value> Evaluator::Read(const Code& code, int operand, std::int64_t elemen
   }
   const std::int64_t parameter = tensor.Parameter(element);
   const std::size_t first = arguments_.size();
-  arguments_.push_back(tensor.Stored(element));
+  arguments_.push_back(tensor.Unscaled(element));
   arguments_.back().of_element = false;  // no operation is applied within `operand`
   arguments_.push_back(tensor.Scale(parameter));
   arguments_.emplace_back(tensor.Offset(parameter));
@@ -258,12 +260,16 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
       return Value(operand.is_initializer());
     case Function::kRequantization:
       return PairsOf(operand);
+    case Function::kHasIntegerForm:
+      return Value(operand.is_quantized() && format::HasIntegerForm(*operand.quantization()));
     case Function::kTable:
-      if (table == nullptr) {
+      if (table != nullptr) return ListOfValues(table->values);
+      if (!operand.is_quantized() || operand.quantization()->code_book.empty()) {
         return Refuse(code, "found " + std::string(format::Name(type)) +
-                                ", expected a type that an overlay gives by a table");
+                                ", expected a code book, or a type that an overlay gives by a "
+                                "table");
       }
-      return TableOf(*table);
+      return ListOfValues(operand.quantization()->code_book);
     case Function::kLeast:
       return Value(operand.Least());
     default:

@@ -73,6 +73,7 @@ constexpr std::array kFunctions = {
     FunctionRow{"is_real", Function::kIsReal, 1, 1},
     FunctionRow{"is_initializer", Function::kIsInitializer, 1, 1},
     FunctionRow{"requantization", Function::kRequantization, 1, 1},
+    FunctionRow{"has_integer_form", Function::kHasIntegerForm, 1, 1},
     FunctionRow{"table", Function::kTable, 1, 1},
     FunctionRow{"stored", Function::kStored, 1, kMany},
     FunctionRow{"exact_real", Function::kExactReal, 1, kMany},

@@ -71,6 +71,7 @@ enum class Function {
   kIsReal,
   kIsInitializer,
   kRequantization,
+  kHasIntegerForm,
   kTable,
   kStored,  // from here to kBase, parts of one element
   kExactReal,

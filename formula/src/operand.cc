@@ -161,8 +161,16 @@ Value Operand::Stored(std::int64_t element) const {
   return value;
 }
 
+Value Operand::Unscaled(std::int64_t element) const {
+  if (!quantization_ || quantization_->code_book.empty()) return Stored(element);
+  const auto code = static_cast<std::size_t>(integers_[static_cast<std::size_t>(element)]);
+  Value value = FromDouble(static_cast<double>(quantization_->code_book[code]));
+  value.of_element = true;
+  return value;
+}
+
 Value Operand::Real(std::int64_t element) const {
-  Value stored = Stored(element);
+  Value stored = Unscaled(element);
   const Number number = ToNumber(stored);
   const auto* finite = AsRational(number);
   if (!quantization_ || finite == nullptr) return stored;  // a float8 has NaN
@@ -177,9 +185,18 @@ Value Operand::Real(std::int64_t element) const {
 
 bool Operand::IsNegative(std::int64_t element) const {
   const auto i = static_cast<std::size_t>(element);
-  if (!HoldsIntegers(type_)) return std::signbit(floats_[i]);
+  if (!HoldsIntegers(type_)) {
+    const bool turned =
+        quantization_ && std::signbit(format::ScaleAt(*quantization_, Parameter(element)));
+    return std::signbit(floats_[i]) != turned;
+  }
   if (!quantization_) return integers_[i] < 0 && type_ != ElementType::kUint64;
-  return integers_[i] < Offset(Parameter(element));
+  const std::int64_t parameter = Parameter(element);
+  const format::Quantization& q = *quantization_;
+  const float steps = q.code_book.empty() ? static_cast<float>(integers_[i] - Offset(parameter))
+                                          : q.code_book[static_cast<std::size_t>(integers_[i])];
+  const float product = steps * format::ScaleAt(q, parameter);
+  return std::signbit(format::HasBase(q) ? product + format::BaseAt(q, parameter) : product);
 }
 
 std::int64_t Operand::Parameter(std::int64_t element) const {

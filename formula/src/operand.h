@@ -60,8 +60,10 @@ class Operand {
     return integers_[static_cast<std::size_t>(element)] & (slots() - 1);
   }
   Value Stored(std::int64_t element) const;
+  /// What the scale multiplies, less the offset: the stored value, or that of the code book.
+  Value Unscaled(std::int64_t element) const;
   Value Real(std::int64_t element) const;
-  bool IsNegative(std::int64_t element) const;  // before a base; -0 of a floating-point type too
+  bool IsNegative(std::int64_t element) const;  // in binary32; -0 of what has one, too
   /// The index of the parameters of an element. REQUIRES for these: is_quantized().
   std::int64_t Parameter(std::int64_t element) const;
   const Value& Scale(std::int64_t parameter) const;

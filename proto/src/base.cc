@@ -39,6 +39,29 @@ bool SumIsBinary64(double a, double b) {
   return (a - (sum - of_b)) + (b - of_b) == 0;
 }
 
+// Whether all scales and bases together are so coarse and so small that none of their sums has more
+// than 53 bits. False says nothing; most tensors need no look at each parameter.
+bool AllAddUp(const Quantization& q, std::uint64_t steps) {
+  double greatest_scale = 0, greatest_base = 0;
+  int unit = 1024;
+  const auto look = [&unit](const std::vector<float>& values, double& greatest) {
+    for (const float value : values) {
+      const auto code = std::bit_cast<std::uint32_t>(value);
+      const std::uint32_t exponent = code >> 23U & 0xffU, fraction = code & 0x7fffffU;
+      const std::uint32_t mantissa = exponent == 0 ? fraction : fraction | 0x800000U;
+      if (mantissa == 0) continue;
+      const int lowest =
+          static_cast<int>(std::max(exponent, 1U)) - 150 + std::countr_zero(mantissa);
+      unit = std::min(unit, lowest);
+      greatest = std::max(greatest, std::fabs(static_cast<double>(value)));
+    }
+  };
+  look(q.scale, greatest_scale);
+  look(q.base_levels[0].value, greatest_base);
+  // One bit less than there are, for what these two operations round.
+  return greatest_scale * static_cast<double>(steps) + greatest_base < std::ldexp(0x1p52, unit);
+}
+
 // quantization.C21. A scale times a value of the book has at most 48 bits, so it is a binary64.
 std::optional<LevelFault> CheckBookSums(const Quantization& q) {
   for (std::size_t i = 0; i < q.base_levels[0].value.size(); ++i) {
@@ -65,6 +88,10 @@ std::optional<LevelFault> CheckBases(ElementType storage, const Quantization& q)
   if (!HasBase(q) || !offsets_fit) return std::nullopt;  // C4 says the rest
   if (HasCodeBook(q)) return CheckBookSums(q);
   const IntegerRange range = StoredRange(storage, q);
+  if (q.offset.empty()) {
+    const std::int64_t steps = std::max(std::abs(range.min), std::abs(range.max));
+    if (AllAddUp(q, static_cast<std::uint64_t>(steps))) return std::nullopt;
+  }
   for (std::size_t i = 0; i < q.base_levels[0].value.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
     const float base = BaseAt(q, at);

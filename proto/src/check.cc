@@ -8,6 +8,7 @@
 
 #include "check_rules.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/check_unread.h"
 #include "qtx/format/encoding.h"
 #include "qtx/format/inference.h"
 #include "qtx/format/levels.h"
@@ -22,11 +23,13 @@ constexpr const char* kRestore = "; qtx convert --restore puts back those of an 
 // The rules of graph.md, versioning.md and origin.md, and the walk over everything that has a type.
 class Checker {
  public:
-  Checker(const FlatModel& flat, const std::string& file, Features features)
+  Checker(const FlatModel& flat, const std::string& file, Features features,
+          bool reads_records = true)
       : flat_(flat),
         model_(flat.model()),
         view_(ModelView::Indexed(model_)),
         features_(features),
+        reads_records_(reads_records),
         findings_(file) {}
 
   std::vector<Finding> Run() {
@@ -74,27 +77,32 @@ class Checker {
       if (!values[i].type) continue;
       quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
       const bool initializer = view_.FindInitializer(values[i].name) != nullptr;
+      if (!reads_records_ && initializer && IsEncoded(*values[i].type)) {
+        version_ = std::max(version_, kEncodingVersion);
+        sound_.insert(&values[i]);
+        continue;
+      }
+      const std::size_t before = findings_.size();
       if (!initializer) CheckForConstants(*values[i].type, place);
-      encoding_ =
-          encoding_ || (values[i].type->quantization && values[i].type->quantization->encoding);
       const std::int64_t version = CheckType(view_, *values[i].type, values[i].name, place,
                                              initializer, features_, findings_);
       version_ = std::max(version_, version);
+      if (findings_.size() == before) sound_.insert(&values[i]);
     }
   }
 
-  // quantization.C17 and C19 and encoding.C1, of a value that is no initializer; an annotation may
-  // be on any.
+  // quantization.C17, C19 and encoding.C1, of a value that is no initializer; an annotation may be
+  // on any.
   void CheckForConstants(const TensorType& type, const std::string& place) {
     if (!type.quantization || !IsQuantized(type.elem_type)) return;
     const std::string of_value = " on a value that is computed or given";
-    if (IsEncoded(type)) {
-      findings_.Add("encoding.C1", place + ": quantization.encoding",
-                    FoundExpected("one" + of_value, "initializers"));
-    }
     if (HasBase(*type.quantization)) {
       findings_.Add("quantization.C17", place + ": quantization.base_levels",
                     FoundExpected("a base" + of_value, "initializers"));
+    }
+    if (IsEncoded(type)) {
+      findings_.Add("encoding.C1", place + ": quantization.encoding",
+                    FoundExpected("one" + of_value, "initializers"));
     }
     if (HasCodeBook(*type.quantization)) {
       findings_.Add("quantization.C19", place + ": quantization.code_book",
@@ -113,7 +121,8 @@ class Checker {
       defined_.insert(list[i].name);
       const auto declared = typed_.find(list[i].name);
       if (declared == typed_.end() || !declared->second->type) continue;
-      CheckInitializerType(view_, list[i], *declared->second->type, place, findings_);
+      CheckInitializerType(view_, list[i], *declared->second->type,
+                           sound_.contains(declared->second), place, findings_);
     }
   }
 
@@ -220,16 +229,10 @@ class Checker {
     if (version >= 1 && version < version_) {
       const char* because = version_ == kLevelsVersion
                                 ? ", because of scale_levels or base_levels"
-                                : ", because of a code book or a scale of 0 or below";
+                                : ", because of a code book, an encoding or a scale of 0 or below";
       findings_.Add("versioning.C3", "opset_import",
                     FoundExpected("qtx " + std::to_string(version),
                                   "qtx " + std::to_string(version_) + because));
-    }
-    if (version >= 1 && version < kEncodingVersion && encoding_) {
-      findings_.Add(
-          "versioning.C3", "opset_import",
-          FoundExpected("qtx " + std::to_string(version),
-                        "qtx " + std::to_string(kEncodingVersion) + ", because of an encoding"));
     }
     if (version >= 1 && version <= latest) return;
     findings_.Add(
@@ -249,12 +252,13 @@ class Checker {
   const Model& model_;  // the flat form
   const ModelView view_;
   Features features_;
+  const bool reads_records_;
   Findings findings_;
   std::map<std::string, const ValueInfo*> typed_;
   std::set<std::string> defined_;
+  std::set<const ValueInfo*> sound_;  // whose types break no rule
   bool quantized_ = false;
   std::int64_t version_ = kVersion;  // that its types ask for
-  bool encoding_ = false;
   std::optional<Inference> inference_;
   std::optional<Error> undefined_;
 };
@@ -270,14 +274,17 @@ bool ValueHasCodeBook(const ValueInfo& value) {
   return value.type && value.type->quantization && HasCodeBook(*value.type->quantization);
 }
 
-void MakeUnknown(Quantization& q, Features features) {
-  Quantization unknown;
-  if (!features.Has(Feature::kHierarchicalScales)) {
-    unknown.scale_levels = std::exchange(q.scale_levels, {});
-    unknown.base_levels = std::exchange(q.base_levels, {});
-  }
-  if (!features.Has(Feature::kEncodings)) unknown.encoding = std::exchange(q.encoding, {});
-  q.unknown_fields += SerializeQuantization(unknown);
+void MakeLevelsUnknown(Quantization& q) {
+  Quantization levels;
+  levels.scale_levels = std::exchange(q.scale_levels, {});
+  levels.base_levels = std::exchange(q.base_levels, {});
+  q.unknown_fields += SerializeQuantization(levels);
+}
+
+void MakeEncodingUnknown(Quantization& q) {
+  Quantization encoding;
+  encoding.encoding = std::exchange(q.encoding, {});
+  q.unknown_fields += SerializeQuantization(encoding);
 }
 
 void MakeCodeBookUnknown(Quantization& q) {
@@ -298,6 +305,7 @@ void ForEachValue(Graph& graph, const Visit& visit) {
   }
 }
 
+// Whether `is` is true of any value of the graph or of a body.
 using ValueTest = bool (*)(const ValueInfo&);
 
 bool AnyValue(const Graph& graph, ValueTest is) {
@@ -324,11 +332,13 @@ bool HasEncoding(const Model& model) { return AnyValue(model.graph, ValueHasEnco
 
 Model AsUnderstood(Model model, Features features) {
   if (Understands(model, features)) return model;
+  const bool levels = features.Has(Feature::kHierarchicalScales);
   const bool code_books = features.Has(Feature::kCodeBooks);
+  const bool encodings = features.Has(Feature::kEncodings);
   ForEachValue(model.graph, [&](ValueInfo& value) {
-    if (ValueHasLevels(value) || ValueHasEncoding(value))
-      MakeUnknown(*value.type->quantization, features);
+    if (!levels && ValueHasLevels(value)) MakeLevelsUnknown(*value.type->quantization);
     if (!code_books && ValueHasCodeBook(value)) MakeCodeBookUnknown(*value.type->quantization);
+    if (!encodings && ValueHasEncoding(value)) MakeEncodingUnknown(*value.type->quantization);
   });
   return model;
 }
@@ -337,6 +347,10 @@ std::vector<Finding> Check(const Model& model, const std::string& file, Features
   if (Understands(model, features)) return Checker(FlatModel(model), file, features).Run();
   const Model understood = AsUnderstood(model, features);
   return Checker(FlatModel(understood), file, features).Run();
+}
+
+std::vector<Finding> CheckWithoutRecords(const Model& model, const std::string& file) {
+  return Checker(FlatModel(model), file, Features::Current(), false).Run();
 }
 
 Result<CheckedModel> CheckFirst(const Model& model, Features features) {

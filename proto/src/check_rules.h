@@ -18,6 +18,7 @@ class Findings {
     list_.push_back(
         {std::move(rule), file_.empty() ? place : file_ + ": " + place, std::move(message)});
   }
+  std::size_t size() const { return list_.size(); }
   std::vector<Finding> Take() { return std::move(list_); }
 
  private:
@@ -26,7 +27,7 @@ class Findings {
 };
 
 /// The clauses of element_types, shape, quantization and statistics that one type can break.
-/// `name` is the value's; `initializer`: it is that of one. Returns the version of the format that
+/// `name` is the value's, `initializer`: it is that of one. Returns the version of the format that
 /// the type asks for.
 std::int64_t CheckType(const ModelView& view, const TensorType& type, std::string_view name,
                        const std::string& place, bool initializer, Features features,
@@ -36,9 +37,10 @@ std::int64_t CheckType(const ModelView& view, const TensorType& type, std::strin
 void CheckRequantization(const ModelView& view, const Node& node, const TensorType& type,
                          const std::string& place, Findings& findings);
 
-/// Those an initializer and its type break together: storage, dims, stored values.
+/// Those an initializer and its type break together: storage, dims, stored values. `sound`:
+/// CheckType found nothing wrong with the type, so that parameters need not be resolved again.
 void CheckInitializerType(const ModelView& view, const TensorData& data, const TensorType& type,
-                          const std::string& place, Findings& findings);
+                          bool sound, const std::string& place, Findings& findings);
 
 /// Those of graph.md about a node and its bodies together.
 void CheckBodies(const FlatModel& flat, const ModelView& view, const Inference& inference,

@@ -295,6 +295,7 @@ struct TypeChecker {
   void CheckQuantization() {
     if (HasLevels(*type.quantization)) version = kLevelsVersion;
     if (HasCodeBook(*type.quantization)) version = kCodeBooksVersion;
+    if (type.quantization->encoding) version = kEncodingVersion;
     const auto count = CheckGranularity(*type.quantization);
     auto resolved = Resolved(count);
     if (!resolved || (!count && HasLevels(*type.quantization))) return;

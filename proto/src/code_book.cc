@@ -5,6 +5,7 @@
 
 #include "check_rules.h"
 #include "levels.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/scopes.h"
 #include "qtx/format/tensor_type.h"
 
@@ -67,7 +68,8 @@ void SetCodeBook(std::vector<float> values, Quantization& q) {
 std::int64_t FormatVersion(const ModelView& view, const TensorType& type) {
   if (!type.quantization) return kVersion;
   const Quantization& q = *type.quantization;
-  if (HasCodeBook(q) || q.encoding) return kCodeBooksVersion;  // an encoding asks for the same
+  if (q.encoding) return kEncodingVersion;
+  if (HasCodeBook(q)) return kCodeBooksVersion;
   const bool inline_scale = q.scale_tensor.empty() && q.scale_levels.empty();
   if (inline_scale) {
     if (HasSignedScale(q)) return kCodeBooksVersion;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "check_rules.h"
-#include "product.h"
+#include "level_products.h"
 #include "qtx/format/encoding.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/tensor.h"
@@ -20,12 +20,6 @@ std::int64_t CountOf(const Dims& counts) {
   for (const std::int64_t n : counts) count *= n;
   return count;
 }
-
-struct Level {
-  Dims counts;  // factors along each named axis
-  Dims blocks;  // elements along each
-  std::vector<float> factors;
-};
 
 // What the levels of one parameter are read with.
 struct LevelReader {
@@ -185,36 +179,6 @@ std::optional<LevelFault> LevelReader::ReadFactors(std::size_t i, const BlockFac
   return CheckFactors(i, *read);
 }
 
-// Steps through the parameters in row-major order, keeping each level's index.
-class Walk {
- public:
-  Walk(const Quantization& q, const Dims& counts, const std::vector<Level>& levels)
-      : counts_(counts), at_(counts.size(), 0), block_(q.block_shape) {
-    if (block_.empty()) block_.assign(counts.size(), 1);
-    for (const Level& level : levels) strides_.push_back(RowMajorStrides(level.counts));
-    levels_ = &levels;
-  }
-  float Factor(std::size_t level) const {
-    std::int64_t index = 0;
-    for (std::size_t k = 0; k < at_.size(); ++k) {
-      index += at_[k] * block_[k] / (*levels_)[level].blocks[k] * strides_[level][k];
-    }
-    return (*levels_)[level].factors[static_cast<std::size_t>(index)];
-  }
-  void Next() {
-    for (std::size_t k = at_.size(); k-- > 0;) {
-      if (++at_[k] < counts_[k]) return;
-      at_[k] = 0;
-    }
-  }
-
- private:
-  const Dims& counts_;
-  Dims at_, block_;
-  std::vector<Dims> strides_;
-  const std::vector<Level>* levels_;
-};
-
 // One value for each parameter, of which there are `counts`.
 std::optional<LevelFault> Multiply(const LevelReader& reader, const Dims& counts,
                                    const std::vector<BlockFactors>& levels,
@@ -232,21 +196,18 @@ std::optional<LevelFault> Multiply(const LevelReader& reader, const Dims& counts
     if (auto fault = reader.ReadFactors(i, levels[i], &read[i])) return fault;
     finer = read[i].blocks;
   }
-  const std::int64_t count = CountOf(counts);
-  values->reserve(static_cast<std::size_t>(count));
-  Walk walk(reader.q, counts, read);
-  for (std::int64_t i = 0; i < count; ++i, walk.Next()) {
-    Product product;
-    for (std::size_t level = 0; level < read.size(); ++level) product.Times(walk.Factor(level));
-    const float value = product.Rounded();
-    if (!std::isfinite(value) || (reader.positive && !(value > 0))) {
-      return LevelFault{
-          "quantization.C16", reader.field,
-          FoundExpected("a product of " + HexFloat(static_cast<double>(value)) + " in parameter " +
-                            std::to_string(i),
-                        reader.positive ? "a finite value above 0" : "a finite value")};
-    }
-    values->push_back(value);
+  Dims block = reader.q.block_shape;
+  if (block.empty()) block.assign(counts.size(), 1);
+  *values = Products(counts, block, read);
+  const auto refused = std::ranges::find_if(*values, [&reader](float value) {
+    return !std::isfinite(value) || (reader.positive && !(value > 0));
+  });
+  if (refused != values->end()) {
+    return LevelFault{
+        "quantization.C16", reader.field,
+        FoundExpected("a product of " + HexFloat(static_cast<double>(*refused)) + " in parameter " +
+                          std::to_string(refused - values->begin()),
+                      reader.positive ? "a finite value above 0" : "a finite value")};
   }
   return std::nullopt;
 }

@@ -372,6 +372,10 @@ Result<Quantization> Resolve(const ModelView& view, const Quantization& q) {
   return resolved;
 }
 
+Result<Quantization> Resolve(const ModelView& view, const TensorType& type) {
+  return Resolve(view, type, "");
+}
+
 Result<Quantization> Resolve(const ModelView& view, const TensorType& type, std::string_view name) {
   QTX_ASSIGN_OR_RETURN(Quantization resolved, Resolve(view, *type.quantization));
   resolved.encoding.reset();

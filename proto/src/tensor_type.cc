@@ -14,7 +14,7 @@ std::string LevelsText(const std::vector<BlockFactors>& levels) {
   for (const BlockFactors& level : levels) {
     if (!text.empty()) text += " * ";
     text += !level.tensor.empty() ? level.tensor
-            : level.value.empty() ? "none"
+            : level.value.empty() ? "records"
                                   : HexFloat(static_cast<double>(level.value[0])) +
                                         (level.value.size() > 1 ? ".." : "");
     for (std::size_t i = 0; i < level.block_shape.size(); ++i) {

@@ -95,6 +95,17 @@ struct Parts {  // the places that tests change
 
 constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
 
+// Another initializer, of two codes of 2 bits.
+Quantization& AddBook(Model& model) {
+  ValueInfo value = Value("codes", kUint2Q, {2}, 0.5F);
+  value.type->quantization->offset = {};
+  value.type->quantization->code_book = {-1.0F, 0.0F, 0.25F, 4.0F};
+  model.graph.values.push_back(std::move(value));
+  model.graph.initializers.push_back(ToTensorData("codes", *MakeTensor(kUint2, {2})));
+  model.opset_imports[1].version = kCodeBooksVersion;
+  return *model.graph.values.back().type->quantization;
+}
+
 Statistics Measured() {
   Statistics statistics;
   statistics.min = {-1};
@@ -203,6 +214,8 @@ const Broken kBroken[] = {
      [](Parts p) { p.x.quantization->scale = {std::numeric_limits<float>::infinity()}; }},
     {"quantization.C2", "quantization.scale[0]",
      [](Parts p) { p.x.quantization->scale = {std::numeric_limits<float>::quiet_NaN()}; }},
+    {"quantization.C2", "quantization.scale[1]",
+     [](Parts p) { p.w.quantization->scale[1] = -std::numeric_limits<float>::infinity(); }},
     {"quantization.C3", "quantization.scale", [](Parts p) { p.y.quantization->axis = {1}; }},
     {"quantization.C4", "quantization.offset",
      [](Parts p) {
@@ -295,8 +308,9 @@ const Broken kBroken[] = {
      }},
     {"quantization.C16", "quantization.scale_levels[0][0]",
      [](Parts p) {
-       p.w = Levelled(p.model);
-       p.model.graph.initializers[1] = ToTensorData("fine", *MakeTensor(kUint8, {2, 3}));
+       p.x.quantization->scale.clear();
+       p.x.quantization->scale_levels = {{.value = {0.0F}}};
+       p.model.opset_imports[1].version = kLevelsVersion;
      }},
     {"quantization.C16", "quantization.scale_levels",
      [](Parts p) {
@@ -325,6 +339,32 @@ const Broken kBroken[] = {
      [](Parts p) { AddBased(p.model, (1 << 30) + 1); }},
     {"quantization.C18", "value_info[1] 'based': quantization.base_levels",
      [](Parts p) { AddBased(p.model, (1 << 30) + 2); }},
+    {"quantization.C19", "quantization.code_book",
+     [](Parts p) { AddBook(p.model).code_book.pop_back(); }},
+    {"quantization.C19", "quantization.code_book[2]",
+     [](Parts p) { AddBook(p.model).code_book[2] = std::numeric_limits<float>::quiet_NaN(); }},
+    {"quantization.C19", "'codes': quantization",
+     [](Parts p) { AddBook(p.model).code_book_tensor = "w"; }},
+    {"quantization.C19", "quantization.offset", [](Parts p) { AddBook(p.model).offset = {1}; }},
+    {"quantization.C19", "'codes': quantization",
+     [](Parts p) {
+       AddBook(p.model).code_book_tensor = "none";
+       p.model.graph.values[1].type->quantization->code_book.clear();
+     }},
+    {"quantization.C19", "'codes': quantization",
+     [](Parts p) {
+       AddBook(p.model).code_book_tensor = "many";
+       p.model.graph.values[1].type->quantization->code_book.clear();
+       p.model.graph.initializers.push_back(ToTensorData("many", *MakeTensor(kFloat, {257})));
+     }},
+    {"quantization.C19", "'given': quantization.code_book",
+     [](Parts p) {
+       AddBook(p.model);
+       p.model.graph.inputs.push_back(p.model.graph.values[1]);
+       p.model.graph.inputs.back().name = "given";
+     }},
+    {"quantization.C21", "quantization.base_levels",
+     [](Parts p) { AddBook(p.model).base_levels = {{.value = {0x1p-60F}}}; }},
     {"requantization.C1", "quantization.requantization",
      [](Parts p) {
        p.y.quantization->requantization = Fixed();
@@ -454,7 +494,14 @@ const Broken kBroken[] = {
        p.model.graph.nodes[1].origin = origin;
      }},
     {"versioning.C1", "opset_import", [](Parts p) { p.model.opset_imports.pop_back(); }},
-    {"versioning.C2", "opset_import", [](Parts p) { p.model.opset_imports[1].version = 3; }},
+    {"versioning.C2", "opset_import", [](Parts p) { p.model.opset_imports[1].version = 4; }},
+    {"versioning.C3", "opset_import", [](Parts p) { p.w.quantization->scale[1] = -0.5F; }},
+    {"versioning.C3", "opset_import", [](Parts p) { p.w.quantization->scale[1] = 0.0F; }},
+    {"versioning.C3", "opset_import",
+     [](Parts p) {
+       AddBook(p.model);
+       p.model.opset_imports[1].version = kLevelsVersion;
+     }},
     {"versioning.C3", "opset_import",
      [](Parts p) { p.w = Levelled(p.model), p.model.opset_imports[1].version = 1; }},
     {"versioning.C4", "opset_import",
@@ -652,6 +699,35 @@ TEST(Check, TakesLevelsForUnknownFieldsWithoutTheirFeature) {
   const auto again = ParseQuantization(SerializeQuantization(q));
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(*again, *model.graph.values[0].type->quantization);
+}
+
+TEST(Check, FindsNothingInScalesOfConstantsAndCodeBooks) {
+  Model model = Conforming();
+  model.graph.values[0].type->quantization->scale = {-0.25F, 0.0F, 1.0F};
+  EXPECT_EQ(FormatVersion(model), kCodeBooksVersion);
+  model.opset_imports[1].version = kCodeBooksVersion;
+  SetCodeBook({1, 2, 3, 4}, AddBook(model));
+  const auto findings = Check(model);
+  EXPECT_TRUE(findings.empty()) << findings[0].rule << " " << findings[0].message;
+  EXPECT_EQ(model.graph.values[1].type->quantization->must_understand,
+            std::vector<std::int32_t>{15});
+  EXPECT_EQ(FormatVersion(Conforming()), kVersion);
+}
+
+TEST(Resolve, ReadsACodeBook) {
+  Model model = Conforming();
+  Quantization& q = AddBook(model);
+  const std::vector<float> book = q.code_book;
+  Tensor table = *MakeTensor(kFloat, {2, 2});
+  std::ranges::copy(book, table.As<float>().begin());
+  q.code_book.clear();
+  q.code_book_tensor = "table";
+  model.graph.initializers.push_back(ToTensorData("table", table));
+  EXPECT_TRUE(Check(model).empty());
+  const auto tensor = LoadInitializer(model, "codes");
+  ASSERT_TRUE(tensor.has_value()) << tensor.error().Text();
+  EXPECT_EQ(tensor->quantization->code_book, book);
+  EXPECT_TRUE(tensor->quantization->code_book_tensor.empty());
 }
 
 // Above 2^25 every fourth integer is a binary32. With a = 2^-23, (1 + a)^2 1.25 is just more than

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <numeric>
+#include <random>
 
 #include "qtx/format/file.h"
 #include "qtx/format/npy.h"
@@ -17,8 +18,10 @@
 namespace qtx::format::testing::encoding_test {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // The folder of tests/records/derive.py's files: the committed ones, or more of them by hand.
 std::string Goldens() {
@@ -172,6 +175,89 @@ TEST(Encoding, PlacesRecordsInAGrid) {
   records.resize(6);
   // Records {0 1 / 2 3}, {4 5 / 6 7} and {8 9 / 10 11}, side by side.
   EXPECT_THAT(CodesOf(format, {2, 6}, records), ElementsAre(0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11));
+}
+
+// One number of an encoding replaced by another, of all sizes.
+void Mutate(std::mt19937& random, Encoding& encoding) {
+  constexpr std::int64_t kNumbers[] = {0,
+                                       1,
+                                       2,
+                                       3,
+                                       4,
+                                       7,
+                                       8,
+                                       16,
+                                       31,
+                                       32,
+                                       33,
+                                       64,
+                                       255,
+                                       4096,
+                                       32768,
+                                       -1,
+                                       -8,
+                                       2147483647,
+                                       -2147483647 - 1};
+  const auto pick = [&](std::size_t count) { return random() % count; };
+  const auto number = [&] {
+    return static_cast<std::int32_t>(kNumbers[pick(std::size(kNumbers))]);
+  };
+  EncodedField& field = encoding.fields[pick(encoding.fields.size())];
+  BitSpan& span = field.bits[pick(field.bits.size())];
+  std::int32_t* const numbers[] = {&encoding.record_bytes, &field.level, &field.bias,
+                                   &span.value_bit,        &span.width,  &span.first,
+                                   &span.record_bit};
+  const std::size_t kind = pick(10);
+  if (kind < std::size(numbers)) {
+    *numbers[kind] = number();
+  } else if (kind == 7) {
+    encoding.record_shape[pick(encoding.record_shape.size())] = number();
+  } else if (!span.count.empty()) {
+    (kind == 8 ? span.count : span.stride)[pick(span.count.size())] = number();
+  }
+}
+
+// A hostile encoding is refused, with a clause, or reads records and writes the same again.
+TEST(Encoding, ReadsNothingBeyondTheRecordsWhateverItSays) {
+  std::mt19937 random(20261127);
+  int refused = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const std::vector<NamedLayout> layouts = i % 4 == 0 ? WordLayouts() : GgmlLayouts();
+    TensorType type = TypeOf(layouts[random() % layouts.size()], {8, 256});
+    for (unsigned k = 0; k <= random() % 2; ++k) Mutate(random, *type.quantization->encoding);
+    const auto layout = RecordLayout::Make(type);
+    if (!layout.has_value()) {
+      ++refused;
+      EXPECT_THAT(layout.error().clause, AnyOf(StartsWith("encoding.C"), "quantization.C14"))
+          << layout.error().Text();
+      continue;
+    }
+    ASSERT_LE(layout->bytes(), 8 * 256 * 4096);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(layout->bytes()));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+    const FieldLayout& codes = *layout->Find(EncodedRole::kCode);
+    const auto read = layout->Decode(codes, Initializer(bytes), "");
+    ASSERT_TRUE(read.has_value()) << read.error().Text();
+    std::vector<std::byte> written(bytes.size());
+    ASSERT_TRUE(layout->Encode(codes, *read, written).has_value());
+    const auto again = layout->Decode(codes, Initializer(written), "");
+    EXPECT_EQ(again->bytes, read->bytes);
+  }
+  EXPECT_GT(refused, 10000);
+}
+
+// What the bits cannot hold is named, and not cut off.
+TEST(Encoding, RefusesToWriteWhatItsBitsCannotHold) {
+  const auto layout = RecordLayout::Make(TypeOf(GgmlLayouts()[2], {1, 32}));  // Q5_0
+  const FieldLayout& codes = *layout->Find(EncodedRole::kCode);
+  Tensor values = *MakeTensor(ElementType::kInt8, {1, 32});
+  values.As<std::int8_t>()[3] = 16;
+  std::vector<std::byte> records(22);
+  const auto written = layout->Encode(codes, values, records);
+  ASSERT_FALSE(written.has_value());
+  EXPECT_EQ(written.error().where, "element 3");
+  EXPECT_THAT(written.error().message,
+              HasSubstr("found 16, expected a value of 5 bits, -16 to 15"));
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ Operand::Operand(const format::Tensor& tensor)
       offsets_(ParametersOf(tensor).offset) {
   const format::Quantization& q = ParametersOf(tensor);
   if (format::HasBase(q)) bases_ = q.base_levels[0].value;
+  book_ = q.code_book;
+  integer_form_ = format::HasIntegerForm(q);
   if (!q.axis.empty()) {
     const auto last = static_cast<std::size_t>(std::ranges::max_element(q.axis) - q.axis.begin());
     const auto axis = static_cast<std::size_t>(q.axis[last]);
@@ -88,11 +90,15 @@ Dyadic Operand::exact(std::int64_t i) const {
     return {value, 0};
   }
   if (is_integer()) return Scaled(scale(i), integer(i));
-  if (!bases_.empty()) {
-    if (base(i) == 0) return Scaled(scale(i), Steps(i));
-    // Both steps are exact: quantization.C18.
-    const double product = static_cast<double>(scale(i)) * static_cast<double>(Steps(i));
-    return ToDyadic(product + static_cast<double>(base(i)));
+  if (kind_ == Kind::kInteger) {
+    const bool based = !bases_.empty() && base(i) != 0;
+    if (!based && book_.empty()) return Scaled(scale(i), Steps(i));
+    // A product with a value of the code book has at most 48 bits, and what else is a binary64 say
+    // quantization.C18 and C21.
+    const double steps =
+        book_.empty() ? static_cast<double>(Steps(i)) : static_cast<double>(Binary32Steps(i));
+    const double product = static_cast<double>(scale(i)) * steps;
+    return ToDyadic(based ? product + static_cast<double>(base(i)) : product);
   }
   Dyadic value = ToDyadic(values_[static_cast<std::size_t>(i)]);
   if (scales_.empty()) return value;
@@ -104,7 +110,10 @@ Dyadic Operand::exact(std::int64_t i) const {
 float Operand::binary32(std::int64_t i) const {
   if (is_wide()) return static_cast<float>(integer(i));
   if (is_integer()) return static_cast<float>(integer(i)) * scale(i);
-  if (!bases_.empty()) return static_cast<float>(Steps(i)) * scale(i) + base(i);
+  if (kind_ == Kind::kInteger) {
+    const float product = Binary32Steps(i) * scale(i);
+    return bases_.empty() ? product : product + base(i);
+  }
   return static_cast<float>(values_[static_cast<std::size_t>(i)]) * scale(i);
 }
 

@@ -19,20 +19,21 @@ class Operand {
   static Result<Operand> Make(const format::Tensor& tensor);
 
   const format::Tensor& tensor() const { return *tensor_; }
-  /// True when real = scale(i) * integer(i) with integers of at most 33 bits: no base.
-  bool is_integer() const { return kind_ == Kind::kInteger && bases_.empty(); }
+  /// True when real = scale(i) * integer(i) with a positive scale and integers of at most 33 bits:
+  /// no base, no code book, no scale of 0 or below (quantization.S8).
+  bool is_integer() const { return kind_ == Kind::kInteger && integer_form_; }
   /// True for plain integers of more than 32 bits: real = integer(i).
   bool is_wide() const { return kind_ == Kind::kWide; }
   bool per_tensor() const { return map_.per_tensor(); }
 
-  /// stored - offset.  REQUIRES: is_integer() or is_wide().
+  /// stored - offset.  REQUIRES: is_integer() or is_wide(), or the same with scales of 0 and below.
   std::int64_t integer(std::int64_t i) const {
-    assert(bases_.empty());
+    assert(bases_.empty() && book_.empty());
     return Steps(i);
   }
-  /// REQUIRES: is_integer().
+  /// REQUIRES: as integer(), of at most 32 bits.
   std::int32_t stored(std::int64_t i) const {
-    assert(bases_.empty());
+    assert(bases_.empty() && book_.empty());
     return integers_[static_cast<std::size_t>(i)];
   }
   /// The bits of an element, of at most 8.  REQUIRES: float8 or float4 storage.
@@ -45,8 +46,8 @@ class Operand {
     return offsets_.empty() ? 0 : offsets_[Parameter(offsets_.size(), i)];
   }
   Dyadic exact(std::int64_t i) const;
-  /// binary32(stored - offset) * scale, the product rounded to binary32, plus the base, rounded
-  /// again: float32.S1, quantization.S8.
+  /// binary32(stored - offset), or the code book's value, times scale, the product rounded to
+  /// binary32, plus the base, rounded again: float32.S1, quantization.S8.
   float binary32(std::int64_t i) const;
 
  private:
@@ -56,6 +57,11 @@ class Operand {
   std::int64_t Steps(std::int64_t i) const {
     if (is_wide()) return wide_[static_cast<std::size_t>(i)];
     return std::int64_t{integers_[static_cast<std::size_t>(i)]} - offset(i);
+  }
+  // What the scale is multiplied by, where the storage is an integer of at most 32 bits.
+  float Binary32Steps(std::int64_t i) const {
+    return book_.empty() ? static_cast<float>(Steps(i))
+                         : book_[static_cast<std::size_t>(integers_[static_cast<std::size_t>(i)])];
   }
   float base(std::int64_t i) const { return bases_[Parameter(bases_.size(), i)]; }
   std::size_t Parameter(std::size_t count, std::int64_t i) const {
@@ -78,7 +84,9 @@ class Operand {
   mutable Run run_;  // of the last element that was asked for: the next mostly lies in it, too
   std::vector<float> scales_;
   std::vector<std::int32_t> offsets_;
-  std::vector<float> bases_;            // empty: 0
+  std::vector<float> bases_;  // empty: 0
+  std::vector<float> book_;   // the code book; empty: none
+  bool integer_form_ = true;
   std::vector<std::int32_t> integers_;  // kInteger: integer storage of at most 32 bits, BOOL
   std::vector<std::int64_t> wide_;      // kWide: UINT32, INT64, UINT64
   std::vector<double> values_;          // kFloat

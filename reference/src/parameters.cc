@@ -12,17 +12,34 @@ Error BadField(std::string field, std::string message) {
   return Error{ErrorCode::kInvalid, "quantization." + std::move(field), std::move(message)};
 }
 
+Result<void> CheckCodeBook(format::ElementType type, const format::Quantization& q,
+                           bool initializer) {
+  if (!initializer) return BadField("code_book", "found one on a value that is no initializer");
+  const format::ElementType storage = format::StorageOf(type);
+  const bool is_unsigned = storage == format::ElementType::kUint2 ||
+                           storage == format::ElementType::kUint4 ||
+                           storage == format::ElementType::kUint8;
+  if (is_unsigned && q.code_book.size() >> format::BitWidth(storage) == 1) return {};
+  return BadField("code_book", "found " + std::to_string(q.code_book.size()) + " values on " +
+                                   std::string(format::Name(type)) +
+                                   ", expected one for each code of an unsigned integer");
+}
+
 }  // namespace
 
-Result<void> CheckParameterValues(format::ElementType type, const format::Quantization& q) {
+Result<void> CheckParameterValues(format::ElementType type, const format::Quantization& q,
+                                  ParameterRole of) {
   // Along an axis of size 0 there are none: quantization.C1.
   if (q.scale.empty() && q.axis.empty()) return BadField("scale", "found no values");
+  const bool initializer = of == ParameterRole::kInitializer;
   for (std::size_t i = 0; i < q.scale.size(); ++i) {
-    if (!(q.scale[i] > 0) || !std::isfinite(q.scale[i])) {
-      return BadField("scale[" + std::to_string(i) + "]",
-                      "found " + std::to_string(q.scale[i]) + ", expected a finite number above 0");
+    if (!std::isfinite(q.scale[i]) || (!initializer && !(q.scale[i] > 0))) {
+      return BadField("scale[" + std::to_string(i) + "]", "found " + std::to_string(q.scale[i]) +
+                                                              ", expected a finite number" +
+                                                              (initializer ? "" : " above 0"));
     }
   }
+  if (!q.code_book.empty()) QTX_RETURN_IF_ERROR(CheckCodeBook(type, q, initializer));
   if (!q.offset.empty() && q.offset.size() != q.scale.size()) {
     return BadField("offset", "found " + std::to_string(q.offset.size()) + " values, expected " +
                                   std::to_string(q.scale.size()));
@@ -41,8 +58,8 @@ Result<void> CheckParameterValues(format::ElementType type, const format::Quanti
 }
 
 Result<void> CheckParameters(format::ElementType type, const format::Quantization& q,
-                             std::span<const std::int64_t> dims) {
-  QTX_RETURN_IF_ERROR(CheckParameterValues(type, q));
+                             std::span<const std::int64_t> dims, ParameterRole of) {
+  QTX_RETURN_IF_ERROR(CheckParameterValues(type, q, of));
   QTX_ASSIGN_OR_RETURN(const format::Dims parameters, format::ParameterDims(q, dims));
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(parameters));
   if (static_cast<std::int64_t>(q.scale.size()) != count) {
@@ -53,7 +70,7 @@ Result<void> CheckParameters(format::ElementType type, const format::Quantizatio
 }
 
 bool SameParameters(const format::Quantization& a, const format::Quantization& b) {
-  if (a.scale != b.scale || a.axis != b.axis) return false;
+  if (a.scale != b.scale || a.axis != b.axis || a.code_book != b.code_book) return false;
   const auto block = [](const format::Quantization& q, std::size_t i) {
     return q.block_shape.empty() ? 1 : q.block_shape[i];
   };

@@ -13,13 +13,19 @@ namespace qtx::reference {
 /// More elements than this the reference does not compute with: it keeps 64-bit indices of them.
 inline constexpr std::int64_t kMaxComputedElements = std::int64_t{1} << 28;
 
-/// Errors: kInvalid unless every scale is finite and greater than 0, there are as many scales as
-/// the axes and blocks of `dims` ask for, as many offsets or none, and quant_min <= quant_max.
+/// An initializer may have scales of 0 and below, and a code book.
+enum class ParameterRole : std::uint8_t { kValue, kInitializer };
+
+/// Errors: kInvalid unless every scale is finite and, but on an initializer, greater than 0, there
+/// are as many scales as the axes and blocks of `dims` ask for, as many offsets or none,
+/// quant_min <= quant_max, and a code book has a value for each code.
 Result<void> CheckParameters(format::ElementType type, const format::Quantization& q,
-                             std::span<const std::int64_t> dims);
+                             std::span<const std::int64_t> dims,
+                             ParameterRole of = ParameterRole::kValue);
 
 /// The part of CheckParameters that needs no shape.
-Result<void> CheckParameterValues(format::ElementType type, const format::Quantization& q);
+Result<void> CheckParameterValues(format::ElementType type, const format::Quantization& q,
+                                  ParameterRole of = ParameterRole::kValue);
 
 /// Equal scale, offset and base (absent is 0), axis and block_shape (absent is 1).
 bool SameParameters(const format::Quantization& a, const format::Quantization& b);

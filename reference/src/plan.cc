@@ -37,7 +37,8 @@ Result<void> LoadInitializers(const format::ModelView& view, Plan* plan) {
   for (const format::TensorData& data : view.model().graph.initializers) {
     QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::LoadInitializer(view, data.name));
     if (tensor.quantization) {
-      auto checked = CheckParameters(tensor.elem_type, *tensor.quantization, tensor.dims);
+      auto checked = CheckParameters(tensor.elem_type, *tensor.quantization, tensor.dims,
+                                     ParameterRole::kInitializer);
       if (!checked.has_value())
         return At(Place("initializer", data.name), std::move(checked).error());
     }

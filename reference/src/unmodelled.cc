@@ -111,7 +111,7 @@ bool IsHybrid(const TypedNode& typed) {
 
 // One scale, or one for each index of one axis.
 bool HasOneScalePerSlice(const ValueType& w) {
-  if (w.quantization == nullptr || format::HasBase(*w.quantization)) return false;
+  if (w.quantization == nullptr || !format::HasIntegerForm(*w.quantization)) return false;
   const auto is_one = [](std::int64_t block) { return block == 1; };
   return w.quantization->axis.size() <= 1 &&
          std::ranges::all_of(w.quantization->block_shape, is_one);

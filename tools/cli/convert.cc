@@ -133,6 +133,7 @@ Result<Export> Convert(const ConvertOptions& options, const convert::Source& sou
                              .opset = options.opset,
                              .subgraph = options.subgraph,
                              .unchanged = options.eight_bits.empty() && !options.integer_only,
+                             .copies = options.to == "gguf",
                              .repack = options.repack,
                              .weights_only = options.weights_only};
   const convert::Kind* from = convert::FindKind(options.from);

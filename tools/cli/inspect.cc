@@ -68,6 +68,35 @@ void WriteLevels(std::string_view key, const std::vector<format::BlockFactors>& 
   });
 }
 
+void WriteSpan(const format::BitSpan& span, Json& json) {
+  json.BeginObject();
+  json.Field("value_bit", span.value_bit);
+  json.Field("width", span.width);
+  json.Field("first", span.first);
+  json.Field("record_bit", span.record_bit);
+  json.Array("count", span.count);
+  json.Array("stride", span.stride);
+  json.EndObject();
+}
+
+void WriteEncoding(const format::Encoding& encoding, Json& json) {
+  json.Key("encoding");
+  json.BeginObject();
+  json.Field("record_bytes", encoding.record_bytes);
+  json.Array("record_shape", encoding.record_shape);
+  json.Array("field", encoding.fields, [&json](const format::EncodedField& field) {
+    using enum format::EncodedRole;
+    json.BeginObject();
+    json.Field("role", field.role == kScale ? "scale" : field.role == kBase ? "base" : "code");
+    if (field.role != kCode) json.Field("level", field.level);
+    json.Field("elem_type", format::Name(field.elem_type));
+    if (field.bias != 0) json.Field("bias", field.bias);
+    json.Array("bits", field.bits, [&json](const format::BitSpan& span) { WriteSpan(span, json); });
+    json.EndObject();
+  });
+  json.EndObject();
+}
+
 void WriteQuantization(const Quantization& q, Json& json) {
   json.Array("scale", q.scale, [&json](float scale) { json.Value(HexText(scale)); });
   json.Array("offset", q.offset);
@@ -78,7 +107,11 @@ void WriteQuantization(const Quantization& q, Json& json) {
   if (!q.offset_tensor.empty()) json.Field("offset_tensor", q.offset_tensor);
   if (!q.scale_levels.empty()) WriteLevels("scale_levels", q.scale_levels, json);
   if (!q.base_levels.empty()) WriteLevels("base_levels", q.base_levels, json);
+  if (!q.code_book.empty())
+    json.Array("code_book", q.code_book, [&json](float value) { json.Value(HexText(value)); });
+  if (!q.code_book_tensor.empty()) json.Field("code_book_tensor", q.code_book_tensor);
   if (!q.must_understand.empty()) json.Array("must_understand", q.must_understand);
+  if (q.encoding) WriteEncoding(*q.encoding, json);
   if (q.quant_min) json.Field("quant_min", *q.quant_min);
   if (q.quant_max) json.Field("quant_max", *q.quant_max);
   if (q.storage_type != format::ElementType::kUndefined) {
@@ -229,9 +262,11 @@ constexpr std::size_t kMaxLine = 1000;
 std::string LevelsText(const std::vector<format::BlockFactors>& levels) {
   std::string text;
   for (const format::BlockFactors& level : levels) {
-    text += (text.empty() ? "" : " * ") + (level.tensor.empty()
-                                               ? RangeText(level.value)
-                                               : format::Printable(level.tensor, kMaxName).text());
+    const std::string factors = !level.tensor.empty()
+                                    ? format::Printable(level.tensor, kMaxName).text()
+                                : level.value.empty() ? "records"
+                                                      : RangeText(level.value);
+    text += (text.empty() ? "" : " * ") + factors;
     for (std::size_t i = 0; i < level.block_shape.size(); ++i) {
       text += (i == 0 ? " per " : ",") + std::to_string(level.block_shape[i]);
     }
@@ -251,6 +286,15 @@ std::string ParametersText(const Quantization& q) {
     text += q.offset.empty() ? "0" : RangeText(q.offset);
   }
   if (!q.base_levels.empty()) text += " + base " + LevelsText(q.base_levels);
+  if (!q.code_book.empty()) text += " by code book " + RangeText(q.code_book);
+  if (!q.code_book_tensor.empty()) {
+    text += " by code book ";
+    text += format::Printable(q.code_book_tensor, kMaxName);
+  }
+  if (q.encoding) {
+    text += fmt::format(" in records of {} bytes per {}", q.encoding->record_bytes,
+                        format::ToString(std::span<const std::int64_t>(q.encoding->record_shape)));
+  }
   if (q.quant_min || q.quant_max) {
     text += fmt::format(" [{},{}]", q.quant_min ? std::to_string(*q.quant_min) : "",
                         q.quant_max ? std::to_string(*q.quant_max) : "");

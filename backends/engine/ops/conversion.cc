@@ -62,8 +62,9 @@ bool SameParameters(const Tensor& from, const Tensor& to) {
   if (!from.quantization || !to.quantization) return false;
   const format::Quantization& a = *from.quantization;
   const format::Quantization& b = *to.quantization;
-  return a.axis.empty() && b.axis.empty() && !format::HasBase(a) && !format::HasBase(b) &&
-         a.scale == b.scale && format::OffsetAt(a, 0) == format::OffsetAt(b, 0);
+  return a.axis.empty() && b.axis.empty() && format::HasIntegerForm(a) &&
+         format::HasIntegerForm(b) && a.scale == b.scale &&
+         format::OffsetAt(a, 0) == format::OffsetAt(b, 0);
 }
 
 bool SameRange(const Tensor& from, const Tensor& to) {

@@ -63,7 +63,7 @@ def require_equal(type_, quant, other, other_quant, cut=False):
         return
     require(quant is not None and other_quant is not None, "graph.C12", "a quantized value without declaration")
     for q in (quant, other_quant):
-        require(q.bases is None and (q.single or not cut), "graph.C12", "a base, or several scales of what is cut")
+        require(q.integer_form and (q.single or not cut), "graph.C12", "no integer form, or several scales of what is cut")
     one, two = ((q.scales, q.offsets, q.axis, q.block or [1] * len(q.axis), q.lo, q.hi) for q in (quant, other_quant))
     require(one == two, "graph.C12", "a value has other parameters")
 

@@ -24,7 +24,7 @@ class Imports:
             version = o.version or 0
             require(self.imports.setdefault(domain, version) == version, "versioning.C4", "two versions of " + domain)
         self.qtx = self.imports.get("qtx")
-        require(self.qtx is None or self.qtx in (1, 2), "versioning.C2", "version %s of qtx" % self.qtx)
+        require(self.qtx is None or self.qtx in (1, 2, 3), "versioning.C2", "version %s of qtx" % self.qtx)
         self.opset = self.imports.get("", 0)
         require(self.opset <= 28, "versioning.C5", "opset %d" % self.opset)
 
@@ -62,7 +62,7 @@ class Graph:
         if type_.quantized:
             require(self.qtx is not None, "versioning.C1", "the model does not import qtx")
         if t.quantization is not None and (t.quantization.scale_levels or t.quantization.base_levels):
-            require(self.qtx == 2, "versioning.C3", "levels need version 2")
+            require(self.qtx in (2, 3), "versioning.C3", "levels need version 2")
         if t.statistics is not None:
             check_statistics(t.statistics, type_, shape)
         return Value(name, type_, shape, t.quantization)
@@ -102,7 +102,11 @@ class Graph:
             if v.message is not None:
                 if name in protos and v.type.quantized:
                     require(v.shape is not None and all(isinstance(d, int) for d in v.shape), "shape.C4", name)
-                v.quant = read_quantization(v.message, v.type, v.shape, self.all_tensors(), name in protos)
+                encoded = name in protos and v.type.quantized and v.message.encoding is not None
+                records = read_tensor(protos[name], name=name) if encoded else None
+                v.quant, version = read_quantization(v.message, v.type, v.shape, self.all_tensors(), name in protos,
+                                                     records)
+                require(self.qtx is None or self.qtx >= version, "versioning.C3", "%s needs version %d" % (name, version))
         for name, p in protos.items():
             if name not in plain:
                 self.tensors[name] = self.quantized_initializer(name, p, self.declared[name])
@@ -116,7 +120,9 @@ class Graph:
         t = read_tensor(p, v.type, name)
         n = elements(v.shape)
         check_size(v.shape)
-        if v.type.kind == "bipolar":
+        if v.quant.encoding is not None:
+            data = v.quant.encoding.read_codes(t.data)
+        elif v.type.kind == "bipolar":
             require(t.type.name == "UINT8" and t.dims == ((n + 7) // 8,), "element_types.C4", name)
             data = unpack(v.type, t.data, n)
         else:
@@ -279,6 +285,7 @@ class Graph:
         x = call.input(0)
         if call.op in ("Conv", "Gemm",
                        "MatMul") and x.quant is not None and weights.quant is not None and x.quant.single:
+            require(weights.quant.integer_form, "requantization.C3", "the weights have no integer form")
             alpha = Fraction(call.attr("alpha", 1.0)) if call.op == "Gemm" and R.is_finite(call.attr("alpha",
                                                                                                      1.0)) else 1
             for k, ws in enumerate(weights.quant.reals):
@@ -378,7 +385,7 @@ class Model(Graph):
         if q is not None and type_ is v.type:
             given = q.scales, q.offsets, q.axis, q.block or [1] * len(q.axis)
             own = v.quant.scales, v.quant.offsets, v.quant.axis, v.quant.block or [1] * len(v.quant.axis)
-            require(given == own or v.quant.bases is not None, S13, "input %s has other parameters" % v.name)
+            require(given == own or not v.quant.integer_form, S13, "input %s has other parameters" % v.name)
         numbers = unpack(type_, data, n)
         if type_ is v.type:
             return Tensor(type_, dims, numbers, v.quant)
@@ -407,9 +414,10 @@ class Model(Graph):
         if not type_.quantized:
             return type_, dims, data, None
         q = decode("QUANTIZATION", m.quantization)
-        check(not (q.scale_tensor or q.offset_tensor or q.scale_levels or q.base_levels), "parameters are not inline")
+        check(not (q.scale_tensor or q.offset_tensor or q.scale_levels or q.base_levels or
+                  q.code_book_tensor), "parameters are not inline")
         try:
-            return type_, dims, data, read_quantization(q, type_, list(dims), {}, False)
+            return type_, dims, data, read_quantization(q, type_, list(dims), {}, False)[0]
         except Refusal as e:
             raise WireError("%s: %s" % (e.clause, e.message)) from e
 

@@ -3,6 +3,7 @@ import math
 from fractions import Fraction
 
 from . import reals as R
+from .encoding import BASE, SCALE, read_encoding
 from .types import TYPES, Quant, elements, is_power_of_two, require
 
 STORAGES = {t.storage: t for t in TYPES.values() if t.quantized}
@@ -24,8 +25,9 @@ def blocks(shape, axis, block):
     return elements([-(-shape[a] // b) for a, b in zip(axis, block)])
 
 
-def read_quantization(m, type_, shape, initializers, is_initializer):
-    """The checked parameters of a type; None for an annotation without storage."""
+def read_quantization(m, type_, shape, initializers, is_initializer, records=None):
+    """The checked parameters of a type, None for an annotation, and the version of the format that it asks for.
+    `records` is the UINT8 tensor of an initializer with an encoding."""
     C = "quantization.C%d"
     storage = type_
     if type_.quantized:
@@ -42,10 +44,12 @@ def read_quantization(m, type_, shape, initializers, is_initializer):
     sources = bool(m.scale) + (m.scale_tensor is not None) + bool(m.scale_levels)
     require(sources == 1 or sources == 0 and n == 0, C % 1, "%d sources of scales" % sources)
     require(not (m.offset and m.offset_tensor is not None), C % 1, "offset and offset_tensor")
+    positive = type_.quantized and not is_initializer  # scales of 0 and below are for constants
     for levels in (m.scale_levels, m.base_levels):
         require(len(levels) <= 4, C % 13, "more than 4 levels")
+    encoding = read_encoding(m, type_, storage, shape, m.axis, block, records)
     if m.scale_levels:
-        scales = level_product(m.scale_levels, m.axis, block, shape, n, initializers, True)
+        scales = level_product(m.scale_levels, m.axis, block, shape, n, initializers, True, positive, encoding)
     elif m.scale_tensor is not None:
         t = initializers.get(m.scale_tensor)
         require(t is not None and t.type.name == "FLOAT", C % 11, "scale_tensor is no FLOAT initializer")
@@ -53,7 +57,8 @@ def read_quantization(m, type_, shape, initializers, is_initializer):
     else:
         scales = list(m.scale)
     require(len(scales) == n, C % 3, "%d scales, not %d" % (len(scales), n))
-    require(all(math.isfinite(s) and s > 0 for s in scales), C % 2, "a scale is not finite and above 0")
+    require(all(math.isfinite(s) and (s > 0 or not positive) for s in scales), C % 2, "a scale is not finite and above 0")
+    book = read_code_book(m, type_, storage, initializers, is_initializer)
     if m.offset_tensor is not None:
         t = initializers.get(m.offset_tensor)
         require(t is not None and t.type.plain and t.type.kind == "int" and t.type.bits <= 32, C % 11, "offset_tensor")
@@ -84,17 +89,46 @@ def read_quantization(m, type_, shape, initializers, is_initializer):
     if m.base_levels:
         require(storage is None or storage.kind == "int", C % 17)
         require(not type_.quantized or is_initializer, C % 17, "a base on a value that is no initializer")
-        bases = level_product(m.base_levels, m.axis, block, shape, n, initializers, False)
+        bases = level_product(m.base_levels, m.axis, block, shape, n, initializers, False, False, encoding)
         for s, o, b in zip(scales, offsets, bases):
-            if b:
-                check_base(Fraction(s), o, Fraction(b), lo, hi)
+            if b and book is not None:
+                require(all(is_binary64(Fraction(s) * Fraction(v) + Fraction(b)) for v in book), C % 21, "a sum")
+            elif b and s:
+                check_base(abs(Fraction(s)), o, Fraction(b), lo, hi)
     if m.requantization is not None:
         r = m.requantization
         require(len(r.multiplier) == len(r.shift) >= 1, "requantization.C1")
         require(all(v >= 2 ** 30 for v in r.multiplier) and all(-62 <= s <= 62 for s in r.shift), "requantization.C2")
+    signed = any(s <= 0 for s in scales)
+    version = 3 if signed or book is not None or encoding is not None else 2 if m.scale_levels or m.base_levels else 1
     if not type_.quantized:
+        return None, version
+    return Quant(type_, scales, offsets, list(m.axis), list(m.block_shape), lo, hi, bases, m.requantization, m,
+                 book, encoding), version
+
+
+def read_code_book(m, type_, storage, initializers, is_initializer):
+    """quantization.C19: the values of all codes, or None."""
+    C19 = "quantization.C19"
+    if not m.code_book and m.code_book_tensor is None:
         return None
-    return Quant(type_, scales, offsets, list(m.axis), list(m.block_shape), lo, hi, bases, m.requantization, m)
+    require(not m.code_book or m.code_book_tensor is None, C19, "code_book and code_book_tensor")
+    require(not type_.quantized or is_initializer, C19, "a code book on a value that is no initializer")
+    require(storage is not None and storage.name in ("UINT2Q", "UINT4Q", "UINT8Q"), C19, "a code book on %s" % storage)
+    beside = (m.offset, m.offset_tensor is not None, m.quant_min is not None, m.quant_max is not None, m.scheme)
+    require(not any(beside), C19, "an offset, a range or a scheme beside a code book")
+    book = m.code_book
+    if m.code_book_tensor is not None:
+        t = initializers.get(m.code_book_tensor)
+        require(t is not None and t.type.name == "FLOAT", C19, "code_book_tensor is no FLOAT initializer")
+        book = t.data
+    require(len(book) == 2 ** storage.bits, C19, "%d values in a code book of %s" % (len(book), storage))
+    require(all(math.isfinite(v) for v in book), C19, "a value of a code book is not finite")
+    return list(book)
+
+
+def is_binary64(x):
+    return Fraction(R.float64(x)) == x
 
 
 def check_scheme(m, storage, scales, offsets):
@@ -112,10 +146,10 @@ def check_scheme(m, storage, scales, offsets):
     require(scheme not in (2, 4, 5) or not m.base_levels, clause, "a base of a symmetric scheme")
 
 
-def level_product(levels, axis, block, shape, n, initializers, is_scale):
+def level_product(levels, axis, block, shape, n, initializers, is_scale, positive=False, encoding=None):
     """quantization.S6, C13 to C16."""
     C = "quantization.C%d"
-    totals = [Fraction(1)] * n
+    totals, signs = [Fraction(1)] * n, [1.0] * n
     fine = block
     for k, level in enumerate(levels):
         own = list(level.block_shape) or block
@@ -125,18 +159,22 @@ def level_product(levels, axis, block, shape, n, initializers, is_scale):
         require(all(b % f == 0 or b >= shape[a] for a, b, f in zip(axis, own, fine)), C % 14, "blocks %s" % own)
         fine = own
         count = blocks(shape, axis, own) if axis else 1
-        sources = bool(level.value) + (level.tensor is not None)
+        role = SCALE if is_scale else BASE
+        in_records = encoding is not None and encoding.data is not None and (role, k) in encoding.fields
+        sources = bool(level.value) + (level.tensor is not None) + in_records
         require(sources == 1 or sources == 0 and count == 0, C % 13)
         if level.tensor is not None:
             t = initializers.get(level.tensor)
             require(t is not None and t.type.name in FACTOR_TYPES and t.quant is None, C % 15, "a tensor of a level")
             values = t.data
+        elif in_records:
+            values = encoding.read_factors(role, k, own, encoding.data)
         else:
             values = level.value
         require(len(values) == count, C % 13, "%d factors, not %d" % (len(values), count))
         for v in values:
             require(math.isfinite(v), C % 16)
-            require(not is_scale or v > 0, C % 16)
+            require(v > 0 or not positive, C % 16)
         for p in range(n):
             at, rest, step = 0, p, 1
             for a, b, o in reversed(list(zip(axis, block, own))):
@@ -145,8 +183,9 @@ def level_product(levels, axis, block, shape, n, initializers, is_scale):
                 rest //= size
                 step *= -(-shape[a] // o)
             totals[p] *= Fraction(values[at])
-    out = [R.float32(t) for t in totals]
-    require(all(math.isfinite(v) and (v > 0 or not is_scale) for v in out), C % 16, "a product of factors")
+            signs[p] *= math.copysign(1, values[at])
+    out = [math.copysign(R.float32(t), s) for t, s in zip(totals, signs)]
+    require(all(math.isfinite(v) and (v > 0 or not positive) for v in out), C % 16, "a product of factors")
     return out
 
 

@@ -210,11 +210,14 @@ def strides(dims):
 
 
 class Quant:
-    """The parameters of a quantized value: scales as binary32 numbers, offsets, bases."""
+    """The parameters of a quantized value: scales as binary32 numbers, offsets, bases, a code book."""
 
-    def __init__(self, type_, scales, offsets, axis, block, lo, hi, bases=None, requantization=None, message=None):
+    def __init__(self, type_, scales, offsets, axis, block, lo, hi, bases=None, requantization=None, message=None,
+                 book=None, encoding=None):
         self.type, self.scales, self.offsets, self.axis, self.block = type_, scales, offsets, axis, block
         self.lo, self.hi, self.bases, self.requantization, self.message = lo, hi, bases, requantization, message
+        self.book, self.encoding = book, encoding
+        self.integer_form = bases is None and book is None and all(s > 0 for s in scales)  # quantization.S8
         self.reals = [exact(s) for s in scales]  # an infinity where alpha has carried a scale beyond binary32
         self._index = None
 
@@ -270,12 +273,12 @@ class Tensor:
 
     @property
     def single(self):
-        return self.quant is not None and self.quant.single and self.quant.bases is None
+        return self.quant is not None and self.quant.single and self.quant.integer_form
 
     @property
     def integers(self):
-        """Stored values are integers, those of BIPOLAR1Q too, and no base is added (quantization.S8)."""
-        return self.quant is not None and self.type.kind in ("int", "bipolar") and self.quant.bases is None
+        """Stored values are integers, those of BIPOLAR1Q too, and have an integer form (quantization.S8)."""
+        return self.quant is not None and self.type.kind in ("int", "bipolar") and self.quant.integer_form
 
     @property
     def scale(self):
@@ -286,12 +289,12 @@ class Tensor:
         return self.quant.offsets[0]
 
     def reals(self):
-        """The exact number of each element (quantization.S1, S7)."""
+        """The exact number of each element (quantization.S1, S7, S9)."""
         if self._reals is None:
             q = self.quant
             if q is None:
                 self._reals = self.data if self.type.kind in ("int", "bool") else [exact(v) for v in self.data]
-            elif q.single and q.bases is None and self.type.kind != "small":
+            elif q.single and q.integer_form and self.type.kind != "small":
                 s, o = q.reals[0], q.offsets[0]
                 table = {v: s * (v - o) for v in set(self.data)}
                 self._reals = [table[v] for v in self.data]
@@ -299,9 +302,14 @@ class Tensor:
                 index = q.index(self.dims) or [0] * len(self.data)
                 bases = q.bases or [0] * len(q.scales)
                 self._reals = [v if type(v) is float and not math.isfinite(v) else
-                               q.reals[p] * (Fraction(v) - q.offsets[p]) + Fraction(bases[p])
+                               q.reals[p] * self.steps(v, p) + Fraction(bases[p])
                                for v, p in zip(self.data, index)]
         return self._reals
+
+    def steps(self, v, p):
+        """What the scale of parameter p multiplies for a stored v."""
+        q = self.quant
+        return Fraction(v) - q.offsets[p] if q.book is None else Fraction(q.book[v])
 
     def floats(self):
         """The binary32 of each element (float32.S1, quantization.S8)."""
@@ -311,7 +319,10 @@ class Tensor:
                 self._floats = self.data if self.type.code in (1, 10, 16) else [BINARY32.round(x) for x in self.reals()]
             else:
                 index = q.index(self.dims) or [0] * len(self.data)
-                if q.bases is None:
+                if q.book is not None:
+                    sums = q.bases or [-0.0] * len(q.scales)  # which changes nothing
+                    self._floats = [f32(f32(q.book[v] * q.scales[p]) + sums[p]) for v, p in zip(self.data, index)]
+                elif q.bases is None:
                     self._floats = [f32(f32(v - q.offsets[p]) * q.scales[p]) for v, p in zip(self.data, index)]
                 else:
                     self._floats = [f32(BINARY32.round(q.reals[p] * (v - q.offsets[p])) + q.bases[p])

@@ -48,7 +48,11 @@ SCHEMAS = {name: _fields(text) for name, text in {
                     "6:offset_tensor:string 7:quant_min:sint64 8:quant_max:sint64 9:scheme:int32 "
                     "10:requantization:REQUANTIZATION 11:storage_type:int32 12:scale_levels*:LEVEL "
                     "13:base_levels*:LEVEL "
-                    "14:must_understand*:int32",
+                    "14:must_understand*:int32 15:code_book*:float 16:code_book_tensor:string "
+                    "18:encoding:ENCODING",
+    "ENCODING": "1:record_bytes:int32 2:record_shape*:int64 3:field*:ENCODEDFIELD",
+    "ENCODEDFIELD": "1:role:int32 2:level:int32 3:elem_type:int32 4:bias:sint32 5:bits*:BITSPAN",
+    "BITSPAN": "1:value_bit:int32 2:width:int32 3:first:int32 4:record_bit:int32 5:count*:int32 6:stride*:int32",
     "LEVEL": "1:value*:float 2:tensor:string 3:block_shape*:int64",
     "REQUANTIZATION": "1:multiplier*:sint32 2:shift*:sint32",
     "STATISTICS": "1:min*:double 2:max*:double 3:mean*:double 4:std*:double 5:count:uint64 6:nan_count:uint64 "
@@ -107,9 +111,9 @@ def _number(kind, raw):
 
 
 def decode(table, data, depth=0):
-    """A namespace with every field of the table: a list where repeated, None where absent."""
+    """A namespace with every field of the table: a list where repeated, None where absent. `unknown`: there are others."""
     fields = SCHEMAS[table]
-    out = SimpleNamespace(**_SINGLE[table], **{name: [] for name in _REPEATED[table]})
+    out = SimpleNamespace(unknown=False, **_SINGLE[table], **{name: [] for name in _REPEATED[table]})
     if depth > 50:
         raise WireError("messages are nested too deeply")
     at, end = 0, len(data)
@@ -131,10 +135,12 @@ def decode(table, data, depth=0):
         if at > end:
             raise WireError("a field ends early")
         if number not in fields:
+            out.unknown = True
             continue
         name, kind, many = fields[number]
         values = _values(kind, wire, raw, many, depth)
         if values is None:
+            out.unknown = True
             continue  # another wire type than the field's: an unknown field
         if many:
             getattr(out, name).extend(values)

@@ -76,7 +76,8 @@ Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output*
   // computes in the domain (float32.S7).
   const bool computes = purpose == Purpose::kChange || purpose == Purpose::kActivate;
   equal_domain_ = computes ? domain_ : Domain::kExact;
-  const bool quantized = x.quantization && y.quantization && !format::HasBase(*x.quantization);
+  const bool quantized =
+      x.quantization && y.quantization && format::HasIntegerForm(*x.quantization);
   const bool integers = quantized && input.is_integer() && output->is_integer();
   compares_ = quantized && (integers || x.elem_type == y.elem_type);
   copies_ = compares_ && purpose == Purpose::kMove && SameRange(x, y);

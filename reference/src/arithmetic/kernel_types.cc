@@ -33,7 +33,7 @@ bool StandsFor(const format::Node& node, std::string_view kernel) {
 
 bool HasOneScale(const ValueType& type) {
   return type.quantization != nullptr && type.quantization->axis.empty() &&
-         type.quantization->scale.size() == 1 && !format::HasBase(*type.quantization);
+         type.quantization->scale.size() == 1 && format::HasIntegerForm(*type.quantization);
 }
 
 bool HasOffset(const ValueType& type) {

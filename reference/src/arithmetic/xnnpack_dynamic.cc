@@ -112,7 +112,7 @@ class Dynamic {
         w_->elem_type == ElementType::kInt8Q || (w_->elem_type == ElementType::kInt4Q && !conv);
     return x_->elem_type == ElementType::kFloat &&
            call_.outputs[0].elem_type == ElementType::kFloat && narrow &&
-           !format::HasBase(*w_->quantization) && !HasOffset(*w_) &&
+           format::HasIntegerForm(*w_->quantization) && !HasOffset(*w_) &&
            (bias == nullptr ||
             (bias->elem_type == ElementType::kFloat && bias->dims == format::Dims{w_->dims[0]}));
   }

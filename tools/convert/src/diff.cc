@@ -6,8 +6,9 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 
-#include "recoded.h"
+#include "qtx/format/levels.h"
 
 namespace qtx::convert {
 namespace {
@@ -54,9 +55,19 @@ std::string Text(const format::BlockFactors& level) {
          (level.block_shape.empty() ? "" : " per " + Text(level.block_shape)) + "}";
 }
 
-std::string Records(const format::Quantization& q) {
-  if (!q.encoding) return "none";
-  return std::to_string(q.encoding->record_bytes) + " bytes for " + Text(q.encoding->record_shape);
+// "[1,32] in 18 bytes: code UINT8, scale[0] FLOAT16".
+std::string Text(const std::optional<format::Encoding>& encoding) {
+  using enum format::EncodedRole;
+  if (!encoding) return "none";
+  std::string text = format::ToString(std::span<const std::int64_t>(encoding->record_shape)) +
+                     " in " + std::to_string(encoding->record_bytes) + " bytes";
+  for (const format::EncodedField& field : encoding->fields) {
+    const std::string level = "[" + std::to_string(field.level) + "] ";
+    text += (&field == &encoding->fields[0] ? ": " : ", ") +
+            (field.role == kCode ? "code " : (field.role == kScale ? "scale" : "base") + level) +
+            Text(field.elem_type);
+  }
+  return Text(text);
 }
 
 std::string Text(const format::Metadata& metadata) {
@@ -107,8 +118,7 @@ std::map<std::string, const Node*> ByOutput(const std::vector<Node>& nodes) {
 
 class Differ {
  public:
-  Differ(const format::Model& a, const format::Model& b)
-      : a_(a), b_(b), recoded_(DifferentlyEncoded(a, b)) {}
+  Differ(const format::Model& a, const format::Model& b) : a_(a), b_(b) {}
 
   Result<std::vector<Difference>> Run() {
     Models();
@@ -159,6 +169,8 @@ class Differ {
   void Signature(const std::string& kind, const std::vector<ValueInfo>& a,
                  const std::vector<ValueInfo>& b);
   void Values(const std::string& place, const ValueInfo& a, const ValueInfo& b);
+  // The types of a value as if neither had an encoding, where these differ.
+  bool Decoded(const std::string& place, const ValueInfo& a, const ValueInfo& b);
   void Types(const std::string& place, const format::TensorType& a, const format::TensorType& b);
   void Quantizations(const std::string& place, const format::Quantization& a,
                      const format::Quantization& b);
@@ -169,12 +181,12 @@ class Differ {
                   const std::vector<format::Attribute>& b);
   void Order();
   Result<void> Initializers();
-  Result<void> Recoded();
   Result<void> Data(const std::string& place, const TensorData& a, const TensorData& b);
 
   const format::Model &a_, &b_;
-  const std::set<std::string> recoded_;  // initializers that are compared by what they mean
   std::vector<Difference> list_;
+  std::set<std::string> decoded_;  // initializers whose encodings differ
+  std::set<std::string> factors_;  // initializers that hold the factors of one side of these
 };
 
 void Differ::Models() {
@@ -214,14 +226,28 @@ void Differ::Values(const std::string& place, const ValueInfo& a, const ValueInf
   Field(place, "doc_string", a.doc_string, b.doc_string);
   Field(place, "metadata_props", a.metadata, b.metadata);
   if (a.type && b.type) {
-    if (!recoded_.contains(a.name)) return Types(place, *a.type, *b.type);
-    format::TensorType x = *a.type, y = *b.type;
-    x.quantization = WithoutPlaces(*std::move(x.quantization));
-    y.quantization = WithoutPlaces(*std::move(y.quantization));
-    Types(place, x, y);
+    if (!Decoded(place, a, b)) Types(place, *a.type, *b.type);
   } else if (a.type || b.type) {
     Add(place, "type", a.type ? ToString(*a.type) : "none", b.type ? ToString(*b.type) : "none");
   }
+}
+
+bool Differ::Decoded(const std::string& place, const ValueInfo& a, const ValueInfo& b) {
+  const auto& q = a.type->quantization;
+  const auto& r = b.type->quantization;
+  if (!q || !r || q->encoding == r->encoding) return false;
+  Field(place, "encoding", q->encoding, r->encoding);
+  auto x = format::Resolve(a_, *a.type, a.name), y = format::Resolve(b_, *b.type, b.name);
+  if (!x.has_value() || !y.has_value()) return false;
+  format::TensorType of_a = *a.type, of_b = *b.type;
+  of_a.quantization = *std::move(x);
+  of_b.quantization = *std::move(y);
+  Types(place, of_a, of_b);
+  decoded_.insert(a.name);
+  for (const auto& levels : {q->scale_levels, q->base_levels, r->scale_levels, r->base_levels}) {
+    for (const format::BlockFactors& level : levels) factors_.insert(level.tensor);
+  }
+  return true;
 }
 
 void Differ::Types(const std::string& place, const format::TensorType& a,
@@ -256,7 +282,6 @@ void Differ::Quantizations(const std::string& place, const format::Quantization&
   Field(place, "base_levels", a.base_levels, b.base_levels);
   Field(place, "code_book", a.code_book, b.code_book);
   Field(place, "code_book_tensor", a.code_book_tensor, b.code_book_tensor);
-  if (a.encoding != b.encoding) Add(place, "encoding", Records(a), Records(b));
   Field(place, "must_understand", a.must_understand, b.must_understand);
   Field(place, "quant_min", a.quant_min, b.quant_min);
   Field(place, "quant_max", a.quant_max, b.quant_max);
@@ -337,25 +362,14 @@ void Differ::Order() {
   Field("graph", "order of nodes", shared(a_.graph.nodes, in_b), shared(b_.graph.nodes, in_a));
 }
 
-Result<void> Differ::Recoded() {
-  if (recoded_.empty()) return {};
-  const format::ModelView a = format::ModelView::Indexed(a_), b = format::ModelView::Indexed(b_);
-  for (const std::string& name : recoded_) {
-    if (a.FindInitializer(name) == nullptr || b.FindInitializer(name) == nullptr) continue;
-    QTX_ASSIGN_OR_RETURN(auto difference, CompareRecoded(a, b, name));
-    if (difference) list_.push_back(*std::move(difference));
-  }
-  return {};
-}
-
 Result<void> Differ::Initializers() {
   auto a = ByName(a_.graph.initializers), b = ByName(b_.graph.initializers);
-  for (auto* side : {&a, &b}) {
-    const format::Model& model = side == &a ? a_ : b_;
-    for (const std::string& name : recoded_) side->erase(name);
-    for (const std::string& name : FactorsOf(model, recoded_)) side->erase(name);
+  // Those that both have are compared.
+  for (const std::string& name : factors_) {
+    if (a.contains(name) == b.contains(name)) continue;
+    a.erase(name);
+    b.erase(name);
   }
-  QTX_RETURN_IF_ERROR(Recoded());
   Result<void> result;
   Pairs("initializer", a, b,
         [&](const std::string& place, const TensorData& x, const TensorData& y) {
@@ -410,19 +424,29 @@ Elements Compare(const format::Tensor& a, const format::Tensor& b) {
   return out;
 }
 
+// As read, in the storage of the type.
+Result<format::Tensor> Stored(const format::Model& model, const std::string& name) {
+  QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::LoadInitializer(model, name));
+  tensor.elem_type = format::StorageOf(tensor.elem_type);
+  tensor.quantization.reset();
+  return tensor;
+}
+
 Result<void> Differ::Data(const std::string& place, const TensorData& a, const TensorData& b) {
-  Field(place, "data_type", a.data_type, b.data_type);
-  Field(place, "dims", a.dims, b.dims);
-  if (a.data_type != b.data_type || a.dims != b.dims) return {};
-  if (a == b && a_.folder == b_.folder) return {};
+  const bool decoded = decoded_.contains(a.name);
+  if (!decoded) Field(place, "data_type", a.data_type, b.data_type);
+  if (!decoded) Field(place, "dims", a.dims, b.dims);
+  if (!decoded && (a.data_type != b.data_type || a.dims != b.dims)) return {};
+  if (!decoded && a == b && a_.folder == b_.folder) return {};
   if (a.data_type == ElementType::kString && a.wire != b.wire) {
     Add(place, "data", "", "other texts");
     return {};
   }
-  auto x = format::Decode(a, a_.folder);
+  auto x = decoded ? Stored(a_, a.name) : format::Decode(a, a_.folder);
   if (!x.has_value()) return At("a: " + place, x.error());
-  auto y = format::Decode(b, b_.folder);
+  auto y = decoded ? Stored(b_, b.name) : format::Decode(b, b_.folder);
   if (!y.has_value()) return At("b: " + place, y.error());
+  if (x->elem_type != y->elem_type || x->dims != y->dims) return {};  // the types differ
   const Elements elements = Compare(*x, *y);
   if (elements.count == 0) return {};
   const std::string at = "[" + std::to_string(elements.first) + "] = ";

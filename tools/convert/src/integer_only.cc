@@ -143,9 +143,10 @@ Result<std::optional<TensorType>> IntegerOnly::QuantizedType(const std::string& 
   auto q = format::Resolve(index_.view(), *type, value);
   if (!q.has_value()) return At("value '" + value + "'", q.error());
   resolved.quantization = *std::move(q);
-  if (format::HasBase(*resolved.quantization)) {
+  if (!format::HasIntegerForm(*resolved.quantization)) {
     return Unsupported("value '" + value + "'",
-                       "base_levels: cannot be computed with integers only");
+                       "a base, a code book or a scale of 0 or below: cannot be computed with "
+                       "integers only");
   }
   return std::optional(std::move(resolved));
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "encodings.h"
 #include "ledger.h"
 #include "qtx/convert/convert.h"
 #include "qtx/format/levels.h"
@@ -48,6 +49,16 @@ Result<format::TensorData> ShiftedData(const format::Model& model, const format:
 }  // namespace
 
 Result<Conversion> ToEightBits(const format::Model& model, ElementType to, const Options& options) {
+  if (format::HasEncoding(model)) {
+    Ledger decoding(options);
+    QTX_ASSIGN_OR_RETURN(const format::Model decoded, Decoded(model, decoding));
+    auto shifted = ToEightBits(decoded, to, options);
+    if (!shifted.has_value()) return shifted;
+    std::vector<LedgerEntry> entries = decoding.Take();
+    std::ranges::move(shifted->ledger, std::back_inserter(entries));
+    shifted->ledger = std::move(entries);
+    return shifted;
+  }
   const ElementType from = to == ElementType::kInt8Q ? ElementType::kUint8Q : ElementType::kInt8Q;
   Ledger ledger(options);
   Conversion conversion{model, {}};

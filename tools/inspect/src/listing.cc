@@ -18,6 +18,7 @@ void Rename(const format::FlatModel& flat, ValueInfo& value) {
   format::Quantization& q = *value.type->quantization;
   q.scale_tensor = flat.Readable(q.scale_tensor);
   q.offset_tensor = flat.Readable(q.offset_tensor);
+  q.code_book_tensor = flat.Readable(q.code_book_tensor);
   for (auto* levels : {&q.scale_levels, &q.base_levels}) {
     for (auto& level : *levels) level.tensor = flat.Readable(level.tensor);
   }

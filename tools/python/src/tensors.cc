@@ -166,7 +166,10 @@ std::vector<double> Reals(const Tensor& tensor) {
   const format::ParameterMap parameter(q, tensor.dims);
   for (std::size_t i = 0; i < reals.size(); ++i) {
     const std::int64_t at = parameter(static_cast<std::int64_t>(i));
-    reals[i] = double{format::ScaleAt(q, at)} * (reals[i] - format::OffsetAt(q, at));
+    const double steps = q.code_book.empty()
+                             ? reals[i] - format::OffsetAt(q, at)
+                             : double{q.code_book.at(static_cast<std::size_t>(reals[i]))};
+    reals[i] = double{format::ScaleAt(q, at)} * steps;
     if (!q.base_levels.empty()) {
       const std::vector<float>& base = q.base_levels[0].value;
       reals[i] += base.size() == 1 ? base[0] : base[static_cast<std::size_t>(at)];

@@ -329,7 +329,13 @@ class Loader {
 
 Edition Proposal::Before() const {
   if (overlay != nullptr) return {.text = &overlay->before};
-  return {.features = format::Features::Current().Without(feature->feature)};
+  // What was promoted in its version or a later one was not there yet.
+  format::Features features = format::Features::Current().Without(feature->feature);
+  for (const format::FeatureRow& row : format::AllFeatures()) {
+    const bool later = feature->promoted && row.promoted && row.version >= feature->version;
+    if (later) features = features.Without(row.feature);
+  }
+  return {.features = features};
 }
 
 Edition Proposal::After() const {

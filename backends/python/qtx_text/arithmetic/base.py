@@ -109,7 +109,7 @@ def same_parameters(x, i, y, j):
 def equal_parameters(x, i, y, j):
     """definitions.S1: of two quantized types, whichever, at the elements' own coordinates."""
     p, q = x.quant, y.quant
-    if p is None or q is None or p.bases is not None or q.bases is not None:
+    if p is None or q is None or not p.integer_form or not q.integer_form:
         return False
     a, b = p.index(x.dims), q.index(y.dims)
     m, n = a[i] if a else 0, b[j] if b else 0
@@ -174,6 +174,7 @@ class Exact:
 
     name = "exact"
     numbers = EXACT_NUMBERS
+    scales_may_be_signed = False  # of a kernel's operands (quantization.S8)
     rounding = staticmethod(R.half_even)
 
     def check(self, call):

@@ -221,7 +221,7 @@ class Xnnpack(Multiplying, Summing):
         w, conv = p.w, call.op == "Conv"
         if w.type.code not in ((1003,) if conv else (1003, 1022)) or not w.initializer or any(w.quant.offsets):
             return False
-        if w.quant.bases is not None or not (w.quant.single or w.quant.along(p.weight_axis)):
+        if not w.quant.integer_form or not (w.quant.single or w.quant.along(p.weight_axis)):
             return False
         n = w.dims[p.weight_axis]
         return p.bias is None or p.bias.type.code == 1 and tuple(p.bias.dims) == (n,)

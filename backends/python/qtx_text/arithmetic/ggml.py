@@ -25,6 +25,7 @@ class Ggml(Float32):
     """ggml.S1 to S4."""
 
     name, stem = "ggml", "ggml"
+    scales_may_be_signed = True  # of w: ggml.S1
 
     @staticmethod
     def takes(call, p):  # ggml.S1

@@ -82,7 +82,7 @@ def is_gates(call, x, w, r, b):
     def scales(t):
         return [t.quant.at(t.dims)[j * t.dims[2]][0] for j in range(4 * H)]
     for t in (w, r):
-        if t.type.name != "INT8Q" or t.quant.bases is not None or any(t.quant.offsets):
+        if t.type.name != "INT8Q" or not t.quant.integer_form or any(t.quant.offsets):
             return False
         s = [scale for scale, _ in t.quant.at(t.dims)]
         if any(v != s[k // (H * t.dims[2]) * H * t.dims[2]] for k, v in enumerate(s)):

@@ -68,9 +68,11 @@ class Call:
         return self.arithmetic if real else EXACT
 
     def plan_kernel(self, kernel, **info):
-        """Asks the arithmetic for a kernel of its own; operands with a base have none (quantization.S8)."""
+        """Asks the arithmetic for a kernel of its own; operands without an integer form have none but ggml's
+        (quantization.S8), which looks itself."""
         arithmetic = self.effective()
-        if any(t is not None and t.quant is not None and t.quant.bases is not None for t in self.inputs):
+        if any(t is not None and t.quant is not None and not t.quant.integer_form for t in self.inputs) and not (
+                kernel == "products" and arithmetic.scales_may_be_signed):
             return None
         quantized = any(t is not None and t.quant is not None for t in [*self.inputs, self.outs[0]])
         if not quantized and kernel != "log_softmax" and not (kernel == "products" and self.origin[0] == "tflite"):

@@ -51,12 +51,13 @@ inline float BaseAt(const Quantization& q, std::int64_t i) {
 
 /// The parameters of `type` as inline vectors: named initializers are read, the code book's too,
 /// scale_levels multiplied into `scale`, base_levels reduced to one level with a value for each
-/// parameter. Levels that an encoding has are read from the records of initializer `name`, and the
-/// result has no encoding.
-/// REQUIRES: type.quantization; `name` is the value's where the type is encoded.  Errors: kInvalid
-/// for a missing initializer or one of the wrong size, and for an encoding that breaks a clause.
-Result<Quantization> Resolve(const ModelView& view, const TensorType& type,
-                             std::string_view name = {});
+/// parameter.
+/// REQUIRES: type.quantization; the type is not encoded.  Errors: kInvalid for a missing
+/// initializer or one of the wrong size.
+Result<Quantization> Resolve(const ModelView& view, const TensorType& type);
+/// The same of any value: levels that an encoding has are read from the records of initializer
+/// `name`, and the result has no encoding.  Errors: also for an encoding that breaks a clause.
+Result<Quantization> Resolve(const ModelView& view, const TensorType& type, std::string_view name);
 
 /// `model` as a reader with only `features` understands it: fields of other features are moved to
 /// the unknown fields.

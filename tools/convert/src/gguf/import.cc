@@ -11,6 +11,7 @@
 #include "ledger.h"
 #include "qtx/format/external_elements.h"
 #include "qtx/format/feature.h"
+#include "qtx/format/limits.h"
 #include "qtx/format/text.h"
 #include "qtx/graph/graph_builder.h"
 
@@ -107,6 +108,11 @@ class Import {
       AddRange(info.name, type->elem_type, info.dims, info.offset, info.size);
       ledger_.Kept(info.name, "type");
       return {};
+    }
+    const std::int64_t records = info.size / type->bytes;
+    if (records * (type->block / type->scale[0].block) > format::kMaxParameters) {
+      return AddOpaque(info, std::string(type->name) + " as its bytes: more than " +
+                                 std::to_string(format::kMaxParameters) + " scales");
     }
     return type->form == Form::kRecords ? AddRecords(info, *type) : AddVectors(info, *type);
   }

@@ -1,6 +1,7 @@
 // FromOnnx: folds constants, rewrites each dialect to Q/DQ pairs, then folds the pairs into types.
 #include <algorithm>
 
+#include "encodings.h"
 #include "onnx/dimensions.h"
 #include "onnx/expand_functions.h"
 #include "onnx/flat_form.h"
@@ -54,6 +55,7 @@ Result<Conversion> FromFlat(const format::Model& model, const Options& options,
   OpenNegativeDimensions(open, ledger);
   recorded = ReadRecord(open, ledger);
   const bool as_recorded = recorded.all();
+  const Encodings encodings = TakeAnnotated(open);
   Pairs pairs{std::move(open), {}};
   if (!as_recorded) {
     QTX_ASSIGN_OR_RETURN(pairs.model, FoldConstants(pairs.model, ledger));
@@ -65,6 +67,7 @@ Result<Conversion> FromFlat(const format::Model& model, const Options& options,
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
+  PutEncodings(encodings, conversion.model, ledger);
   QTX_RETURN_IF_ERROR(CheckOperands(conversion.model.graph));
   conversion.ledger = ledger.Take();
   ForgetInvented(model, conversion.ledger);

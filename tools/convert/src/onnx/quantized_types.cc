@@ -13,7 +13,7 @@ std::set<std::string> NamedParameters(const format::Graph& graph) {
     for (const format::ValueInfo& info : *list) {
       if (!info.type || !info.type->quantization) continue;
       const format::Quantization& q = *info.type->quantization;
-      names.insert({q.scale_tensor, q.offset_tensor});
+      names.insert({q.scale_tensor, q.offset_tensor, q.code_book_tensor});
       for (const auto* levels : {&q.scale_levels, &q.base_levels}) {
         for (const format::BlockFactors& level : *levels) names.insert(level.tensor);
       }

@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "qdq/parameters.h"
 #include "qtx/format/annotation.h"
+#include "qtx/format/attributes.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 
@@ -43,14 +44,59 @@ Result<std::vector<Blocks>> BlocksOf(const Quantization& q, const Dims& dims) {
   return blocks;
 }
 
-// The only use of a value that is not a graph output.
+// A FLOAT for each parameter, which broadcasts to the value after it is reshaped to `blocks`.
+struct StockFactors {
+  Dims blocks;      // each blocked dimension as blocks and elements of one; empty: no Reshape
+  Dims shape;       // of the factors
+  Dims parameters;  // of each factor, in row-major order
+};
+
+Result<StockFactors> FactorsOf(const Quantization& q, const Dims& dims) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<Blocks> blocks, BlocksOf(q, dims));
+  const auto split = [](const Blocks& b) { return b.count > 1 && b.size > 1; };
+  StockFactors stock;
+  Dims counts;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    counts.push_back(blocks[d].count);
+    stock.shape.push_back(blocks[d].count);
+    stock.blocks.push_back(split(blocks[d]) ? blocks[d].count : dims[d]);
+    if (!split(blocks[d])) continue;
+    stock.shape.push_back(1);
+    stock.blocks.push_back(blocks[d].size);
+  }
+  if (std::ranges::none_of(blocks, split)) stock.blocks.clear();
+  QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(counts));
+  const Dims strides = format::RowMajorStrides(dims);
+  const Dims count_strides = format::RowMajorStrides(counts);
+  const format::ParameterMap map(q, dims);
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t element = 0;
+    for (std::size_t d = 0; d < counts.size(); ++d) {
+      element += i / count_strides[d] % counts[d] * blocks[d].size * strides[d];
+    }
+    stock.parameters.push_back(map(element));
+  }
+  return stock;
+}
+
+using ParameterAt = float (*)(const Quantization&, std::int64_t);
+
+Result<Tensor> Broadcast(const StockFactors& stock, const Quantization& q, ParameterAt at) {
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, format::MakeTensor(ElementType::kFloat, stock.shape));
+  const auto values = tensor.As<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = at(q, stock.parameters[i]);
+  return tensor;
+}
+
+// The node that alone reads `value`, which is no graph output.
 const Node* OnlyConsumer(const GraphIndex& index, const std::string& value, std::size_t* at) {
   const auto use = index.OnlyUse(value);
   if (!use) return nullptr;
   *at = use->node;
   const Node& node = index.node(*at);
-  return node.inputs[0] == value && node.outputs.size() == 1 && node.inputs.size() == 2 ? &node
-                                                                                        : nullptr;
+  const bool first = IsStock(node, "Gather") ? node.inputs.size() == 2 && node.inputs[1] == value
+                                             : node.inputs[0] == value;
+  return first && node.outputs.size() == 1 && node.inputs.size() == 2 ? &node : nullptr;
 }
 
 Result<bool> IsConstant(const GraphIndex& index, const std::string& name, const Tensor& value) {
@@ -58,33 +104,45 @@ Result<bool> IsConstant(const GraphIndex& index, const std::string& name, const 
   return found && *found == value;
 }
 
-// The annotation of `lowered.value` and the nodes agree in every scale, offset and base.
+// The first node gives what the annotation says: dequantized integers, or codes.
+Result<bool> BeginsAs(const GraphIndex& index, const Node& first,
+                      const format::TensorType& annotation) {
+  const Quantization& q = *annotation.quantization;
+  if (IsDequantizeLinear(first)) {
+    if (format::HasCodeBook(q)) return false;
+    QTX_ASSIGN_OR_RETURN(const auto product, FromStock(index, first));
+    return product && Agree(index.model(), annotation, *product);
+  }
+  const format::TensorData* stored = index.Initializer(first.inputs[0]);
+  const auto to = static_cast<std::int64_t>(ElementType::kInt32);
+  return format::HasCodeBook(q) && stored->data_type == q.storage_type &&
+         format::Attributes(first).Int("to") == to;
+}
+
+// The annotation of `lowered.value` and the nodes agree in every scale, offset, base and table.
 Result<bool> Says(const GraphIndex& index, const LoweredBase& lowered) {
   const format::TensorType* annotation = index.TypeOf(lowered.value);
   if (annotation == nullptr || !format::IsAnnotated(*annotation) ||
-      !format::HasBase(*annotation->quantization)) {
+      !(format::HasBase(*annotation->quantization) ||
+        format::HasCodeBook(*annotation->quantization))) {
     return false;
   }
-  const Node& dequantize = index.node(lowered.nodes[0]);
-  QTX_ASSIGN_OR_RETURN(const auto product, FromStock(index, dequantize));
-  if (!product || !Agree(index.model(), *annotation, *product)) return false;
+  const Node& first = index.node(lowered.nodes[0]);
+  const format::TensorData* stored = index.Initializer(first.inputs[0]);
+  if (stored == nullptr) return false;
+  QTX_ASSIGN_OR_RETURN(const bool begins, BeginsAs(index, first, *annotation));
+  if (!begins) return false;
   format::TensorType type = format::Unannotated(*annotation);
   QTX_ASSIGN_OR_RETURN(type.quantization, format::Resolve(index.view(), type));
-  const auto base = ToStockBase(type);
-  const format::TensorData* stored = index.Initializer(dequantize.inputs[0]);
-  if (!base.has_value() || stored == nullptr) return false;
+  const auto steps = StepsAfter(type);
+  if (!steps.has_value() || lowered.nodes.size() != 1 + steps->size()) return false;
   bool same = stored->dims == *format::FixedDims(*type.shape);
-  // The nodes after it, and the constant that each has.
-  std::vector<std::pair<std::string_view, Tensor>> expected;
-  const bool blocked = !base->blocks.empty();
-  if (blocked) expected.emplace_back("Reshape", ShapeTensor(base->blocks));
-  expected.emplace_back("Add", base->value);
-  if (blocked) expected.emplace_back("Reshape", ShapeTensor(*format::FixedDims(*type.shape)));
-  if (lowered.nodes.size() != 1 + expected.size()) return false;
-  for (std::size_t i = 0; same && i < expected.size(); ++i) {
+  for (std::size_t i = 0; same && i < steps->size(); ++i) {
+    const LoweredStep& step = (*steps)[i];
     const Node& node = index.node(lowered.nodes[1 + i]);
-    if (!IsStock(node, expected[i].first) || !node.attributes.empty()) return false;
-    QTX_ASSIGN_OR_RETURN(same, IsConstant(index, node.inputs[1], expected[i].second));
+    if (!IsStock(node, step.op_type) || !node.attributes.empty()) return false;
+    QTX_ASSIGN_OR_RETURN(same,
+                         IsConstant(index, node.inputs[step.constant_first ? 0 : 1], step.value));
   }
   return same;
 }
@@ -97,49 +155,51 @@ Tensor ShapeTensor(const Dims& dims) {
   return shape;
 }
 
-Result<StockBase> ToStockBase(const format::TensorType& type) {
-  const auto dims = type.shape ? format::FixedDims(*type.shape) : std::nullopt;
-  if (!dims) return Unsupported("a base on a value without fixed shape");
+Result<std::vector<LoweredStep>> StepsAfter(const format::TensorType& type) {
   const Quantization& q = *type.quantization;
-  QTX_ASSIGN_OR_RETURN(const std::vector<Blocks> blocks, BlocksOf(q, *dims));
-  const auto split = [](const Blocks& b) { return b.count > 1 && b.size > 1; };
-  StockBase stock;
-  Dims counts, shape;
-  for (std::size_t d = 0; d < dims->size(); ++d) {
-    counts.push_back(blocks[d].count);
-    shape.push_back(blocks[d].count);
-    stock.blocks.push_back(split(blocks[d]) ? blocks[d].count : (*dims)[d]);
-    if (!split(blocks[d])) continue;
-    shape.push_back(1);
-    stock.blocks.push_back(blocks[d].size);
+  const bool based = format::HasBase(q), by_book = format::HasCodeBook(q);
+  const auto dims = type.shape ? format::FixedDims(*type.shape) : std::nullopt;
+  if (!dims) {
+    return Unsupported(by_book ? "a code book on a value without fixed shape"
+                               : "a base on a value without fixed shape");
   }
-  if (std::ranges::none_of(blocks, split)) stock.blocks.clear();
-  QTX_ASSIGN_OR_RETURN(stock.value, format::MakeTensor(ElementType::kFloat, shape));
-  const Dims strides = format::RowMajorStrides(*dims);
-  const Dims count_strides = format::RowMajorStrides(counts);
-  const format::ParameterMap map(q, *dims);
-  const auto values = stock.value.As<float>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::int64_t element = 0;
-    for (std::size_t d = 0; d < counts.size(); ++d) {
-      const std::int64_t at = static_cast<std::int64_t>(i) / count_strides[d] % counts[d];
-      element += at * blocks[d].size * strides[d];
-    }
-    values[i] = format::BaseAt(q, map(element));
+  QTX_ASSIGN_OR_RETURN(const StockFactors stock, FactorsOf(q, *dims));
+  const bool blocked = !stock.blocks.empty();
+  std::vector<LoweredStep> steps;
+  if (by_book) {
+    const auto bytes = std::as_bytes(std::span(q.code_book));
+    Tensor table{
+        ElementType::kFloat, {std::ssize(q.code_book)}, std::nullopt, {bytes.begin(), bytes.end()}};
+    steps.push_back({"Gather", "", "values", "code_book", std::move(table), true});
   }
-  return stock;
+  if (blocked)
+    steps.push_back({"Reshape", "blocks", "blocks", "blocks/shape", ShapeTensor(stock.blocks)});
+  if (by_book) {
+    QTX_ASSIGN_OR_RETURN(Tensor scale, Broadcast(stock, q, format::ScaleAt));
+    const char* output = based ? "product" : blocked ? "scaled" : "";
+    steps.push_back({"Mul", "", output, "scale", std::move(scale)});
+  }
+  if (based) {
+    QTX_ASSIGN_OR_RETURN(Tensor base, Broadcast(stock, q, format::BaseAt));
+    steps.push_back({"Add", "", blocked ? "biased" : "", "base", std::move(base)});
+  }
+  if (blocked) {
+    const char* from = based ? "biased" : "scaled";
+    steps.push_back(
+        {"Reshape", from, "", based ? "biased/shape" : "scaled/shape", ShapeTensor(*dims)});
+  }
+  return steps;
 }
 
 Result<std::optional<LoweredBase>> BaseAfter(const GraphIndex& index, std::size_t node) {
+  constexpr int kMostSteps = 5;  // Gather, Reshape, Mul, Add, Reshape
   LoweredBase lowered{index.node(node).outputs[0], {node}, {}};
-  bool added = false;
-  for (int steps = 0; steps < 3; ++steps) {
+  for (int steps = 0; steps < kMostSteps; ++steps) {
     std::size_t at = 0;
     const Node* next = OnlyConsumer(index, lowered.value, &at);
-    const bool known =
-        next != nullptr && (IsStock(*next, "Reshape") || (!added && IsStock(*next, "Add")));
+    const bool known = next != nullptr && (IsStock(*next, "Reshape") || IsStock(*next, "Add") ||
+                                           IsStock(*next, "Mul") || IsStock(*next, "Gather"));
     if (!known) break;
-    added = added || IsStock(*next, "Add");
     lowered.between.push_back(lowered.value);
     lowered.nodes.push_back(at);
     lowered.value = next->outputs[0];

@@ -1,4 +1,5 @@
-// The base of a quantized type as an Add after a DequantizeLinear in stock ONNX.
+// What stock ONNX has no DequantizeLinear for: the base of a quantized type as an Add after one,
+// and its code book as a Gather and a Mul.
 #pragma once
 
 #include <optional>
@@ -13,22 +14,30 @@ namespace qtx::convert {
 /// `dims` as an INT64 tensor for Reshape.
 format::Tensor ShapeTensor(const format::Dims& dims);
 
-struct StockBase {
-  format::Tensor value;  // FLOAT, broadcast to the product, which is first reshaped to `blocks`
-  format::Dims blocks;   // each blocked dimension as blocks and elements of one; empty: no Reshape
+/// A node with a constant. Names are those of lowering.S2, to be put after "v/".
+struct LoweredStep {
+  const char* op_type;
+  const char* node;      // its name's middle: "blocks" of "v/blocks/Reshape"; "" = none
+  const char* output;    // "" = v itself
+  const char* constant;  // the name of `value`
+  format::Tensor value;
+  bool constant_first = false;  // the constant is input 0, and not 1
 };
-/// Errors: kUnsupported without a fixed shape, and where the last block of an axis is short.
-/// REQUIRES: inline parameters with a base.
-Result<StockBase> ToStockBase(const format::TensorType& type);
 
-/// The nodes into which lowering turned an initializer with a base.
+/// The nodes after the DequantizeLinear of an initializer with a base, or after the Cast of one
+/// with a code book.
+/// Errors: kUnsupported without a fixed shape, and where the last block of an axis is short.
+/// REQUIRES: inline parameters with a base or a code book.
+Result<std::vector<LoweredStep>> StepsAfter(const format::TensorType& type);
+
+/// The nodes into which lowering turned an initializer with a base or a code book.
 struct LoweredBase {
   std::string value;                 // the initializer
-  std::vector<std::size_t> nodes;    // the DequantizeLinear and those after it
+  std::vector<std::size_t> nodes;    // the DequantizeLinear or Cast and those after it
   std::vector<std::string> between;  // values that only these nodes write and read
 };
-/// Finds the nodes that add a base to the output of the DequantizeLinear `node`, if they compute
-/// exactly what the annotation states.
+/// Finds the nodes that add a base to the output of the DequantizeLinear `node`, or look up the
+/// codes that the Cast `node` gives, if they compute exactly what the annotation states.
 Result<std::optional<LoweredBase>> BaseAfter(const GraphIndex& index, std::size_t node);
 
 }  // namespace qtx::convert

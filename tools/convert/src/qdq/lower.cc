@@ -4,12 +4,14 @@
 //   narrowed) graph input v  -> QuantizeLinear -> v/stored -> DequantizeLinear -> v/quantized
 //   initializer v/stored             ------------> DequantizeLinear -> v
 //   initializer v/stored with a base ------------> DequantizeLinear -> v/product -> Add -> v
-//   (blocked: a Reshape to v/blocks before the Add, and one of v/biased after it)
+//   ... with a code book: Cast -> v/codes -> Gather of v/code_book -> v/values -> Mul (-> Add) -> v
+//   (blocked: a Reshape to v/blocks before the Mul or Add, and one of v/biased after it)
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
 
+#include "encodings.h"
 #include "errors.h"
 #include "ledger.h"
 #include "onnx/flat_form.h"
@@ -57,8 +59,8 @@ class Lowering {
                 std::string output) const;
   Result<std::string> AddClip(const std::string& value, const std::string& to,
                               std::vector<Node>& nodes);
-  Result<void> AddBase(const std::string& value, const std::string& product);
-  std::string AddShape(const std::string& name, const format::Dims& dims);
+  Result<void> AddSteps(const std::string& value, std::string from);
+  Result<void> LowerInitializer(const std::string& value, const std::string& stored);
   std::string AddBound(const std::string& name, const format::Tensor& bound);
   void AnnotateValues(std::vector<format::ValueInfo>& list);
   void NameParameters();
@@ -79,6 +81,7 @@ class Lowering {
 Result<void> Lowering::CollectTypes() {
   QTX_ASSIGN_OR_RETURN(types_, QuantizedTypesOf(source_));
   for (const auto& [name, type] : types_) {
+    if (format::HasCodeBook(*type.quantization)) continue;  // no DequantizeLinear
     auto parameters = ToStock(type);
     if (!parameters.has_value()) return At(PlaceOfValue(name), parameters.error());
     parameters_.emplace(name, *std::move(parameters));
@@ -163,30 +166,44 @@ Result<std::string> Lowering::AddClip(const std::string& value, const std::strin
   return unclipped;
 }
 
-std::string Lowering::AddShape(const std::string& name, const format::Dims& dims) {
-  return AddBound(name, ShapeTensor(dims));
+// From `from`, what a DequantizeLinear or Cast gives, to `value`.
+Result<void> Lowering::AddSteps(const std::string& value, std::string from) {
+  auto steps = StepsAfter(types_.at(value));
+  if (!steps.has_value()) return At(PlaceOfValue(value), steps.error());
+  for (const LoweredStep& step : *steps) {
+    const auto named = [&value](const char* name) { return value + "/" + name; };
+    std::string to = *step.output == 0 ? value : names_.Unique(named(step.output));
+    std::vector<std::string> inputs = {from, AddBound(named(step.constant), step.value)};
+    if (step.constant_first) std::swap(inputs[0], inputs[1]);
+    model_.graph.nodes.push_back(
+        MakeNode(*step.node == 0 ? value : named(step.node), step.op_type, std::move(inputs), to));
+    from = std::move(to);
+  }
+  const format::Quantization& q = *types_.at(value).quantization;
+  if (format::HasCodeBook(q))
+    ledger_.Changed(value, "code_book", "a Gather of its values and a Mul, and an annotation");
+  if (format::HasBase(q))
+    ledger_.Changed(value, "base_levels", "an Add after DequantizeLinear, and an annotation");
+  return {};
 }
 
-// From the dequantized `product` to `value`.
-Result<void> Lowering::AddBase(const std::string& value, const std::string& product) {
-  const TensorType& type = types_.at(value);
-  auto stock = ToStockBase(type);
-  if (!stock.has_value()) return At(PlaceOfValue(value), stock.error());
-  std::vector<Node>& nodes = model_.graph.nodes;
-  std::string from = product, to = value;
-  if (!stock->blocks.empty()) {
-    from = names_.Unique(value + "/blocks");
-    to = names_.Unique(value + "/biased");
-    nodes.push_back(MakeNode(value + "/blocks", "Reshape",
-                             {product, AddShape(value + "/blocks/shape", stock->blocks)}, from));
+Result<void> Lowering::LowerInitializer(const std::string& value, const std::string& stored) {
+  const format::Quantization& q = *types_.at(value).quantization;
+  if (format::HasCodeBook(q)) {
+    const std::string codes = names_.Unique(value + "/codes");
+    Node node = MakeNode(value, "Cast", {stored}, codes);
+    node.attributes.push_back(Attribute::Int("to", static_cast<std::int64_t>(ElementType::kInt32)));
+    model_.graph.nodes.push_back(std::move(node));
+    return AddSteps(value, codes);
   }
-  nodes.push_back(MakeNode(value, "Add", {from, AddBound(value + "/base", stock->value)}, to));
-  if (!stock->blocks.empty()) {
-    nodes.push_back(
-        MakeNode(value + "/biased", "Reshape",
-                 {to, AddShape(value + "/biased/shape", *format::FixedDims(*type.shape))}, value));
-  }
-  ledger_.Changed(value, "base_levels", "an Add after DequantizeLinear, and an annotation");
+  const bool based = format::HasBase(q);
+  const std::string product = based ? names_.Unique(value + "/product") : value;
+  Node node = MakeNode(value, "DequantizeLinear", ParameterInputs(value, stored), product);
+  const StockParameters& stock = parameters_.at(value);
+  if (stock.axis) node.attributes.push_back(Attribute::Int("axis", *stock.axis));
+  if (stock.block_size) node.attributes.push_back(Attribute::Int("block_size", *stock.block_size));
+  model_.graph.nodes.push_back(std::move(node));
+  if (based) QTX_RETURN_IF_ERROR(AddSteps(value, product));
   return {};
 }
 
@@ -201,16 +218,7 @@ Result<void> Lowering::LowerInitializers() {
     const std::string stored = names_.Unique(data.name + "/stored");
     QTX_ASSIGN_OR_RETURN(format::TensorData renamed, Renamed(data, stored));
     model_.graph.initializers.push_back(std::move(renamed));
-    const bool based = format::HasBase(*types_.at(data.name).quantization);
-    const std::string product = based ? names_.Unique(data.name + "/product") : data.name;
-    Node node =
-        MakeNode(data.name, "DequantizeLinear", ParameterInputs(data.name, stored), product);
-    const StockParameters& stock = parameters_.at(data.name);
-    if (stock.axis) node.attributes.push_back(Attribute::Int("axis", *stock.axis));
-    if (stock.block_size)
-      node.attributes.push_back(Attribute::Int("block_size", *stock.block_size));
-    model_.graph.nodes.push_back(std::move(node));
-    if (based) QTX_RETURN_IF_ERROR(AddBase(data.name, product));
+    QTX_RETURN_IF_ERROR(LowerInitializer(data.name, stored));
   }
   return {};
 }
@@ -338,6 +346,12 @@ Result<std::int64_t> OpsetToLowerTo(const format::Model& model, const Options& o
   return opset;
 }
 
+Result<Conversion> LowerFlat(const format::Model& flat, const Options& options,
+                             std::int64_t opset) {
+  QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(flat));
+  return Lowering(index, options).Run(opset);
+}
+
 }  // namespace
 
 Result<Conversion> ToQdq(const format::Model& model, const Options& options) {
@@ -350,8 +364,12 @@ Result<Conversion> ToQdq(const format::Model& model, const Options& options) {
     QTX_ASSIGN_OR_RETURN(record, OpsetRecord(model, *moved));
   }
   const auto lower = [&](const format::Model& flat) -> Result<Conversion> {
-    QTX_ASSIGN_OR_RETURN(const GraphIndex index, GraphIndex::Of(flat));
-    return Lowering(index, options).Run(opset);
+    if (!format::HasEncoding(flat)) return LowerFlat(flat, options, opset);
+    Encodings encodings;
+    QTX_ASSIGN_OR_RETURN(const format::Model decoded, WithoutEncodings(flat, ledger, &encodings));
+    auto lowered = LowerFlat(decoded, options, opset);
+    if (lowered.has_value()) AnnotateEncodings(encodings, lowered->model);
+    return lowered;
   };
   auto lowered = OnFlatForm(moved ? *moved : model, lower);
   if (!lowered.has_value()) return lowered;

@@ -175,10 +175,13 @@ Result<std::optional<QdqParameters>> Read(const GraphIndex& index, const format:
   QdqParameters parameters{*quantized, {}};
   const std::span<const float> scales = scale.As<float>();
   parameters.quantization.scale.assign(scales.begin(), scales.end());
+  // A constant may have any: quantization.C2.
+  const bool constant = !IsQuantizeLinear(node) && index.Initializer(node.inputs[0]) != nullptr;
   for (const float value : scales) {
-    if (std::isfinite(value) && value > 0) continue;
-    return Invalid("scale '" + node.inputs[1] + "'",
-                   "found " + format::HexFloat(value) + ", expected a finite value above 0");
+    if (std::isfinite(value) && (constant || value > 0)) continue;
+    return Invalid("scale '" + node.inputs[1] + "'", "found " + format::HexFloat(value) +
+                                                         ", expected a finite value" +
+                                                         (constant ? "" : " above 0"));
   }
   if (zero_point) {
     QTX_ASSIGN_OR_RETURN(parameters.quantization.offset,
@@ -275,10 +278,13 @@ bool SameParameters(const std::optional<format::Shape>& shape, const Quantizatio
 
 Result<std::int64_t> OpsetFor(const format::TensorType& type) {
   const Quantization& q = *type.quantization;
+  // A code book's are looked up: what matters is which Cast has the storage.
   const auto blocked =
-      std::ranges::count_if(q.block_shape, [](std::int64_t block) { return block > 1; });
+      format::HasCodeBook(q)
+          ? 0
+          : std::ranges::count_if(q.block_shape, [](std::int64_t block) { return block > 1; });
   if (blocked > 1) return Unsupported("QuantizeLinear has no blocks along several axes");
-  if (q.axis.size() > 1 && blocked == 0)
+  if (q.axis.size() > 1 && blocked == 0 && !format::HasCodeBook(q))
     return Unsupported("QuantizeLinear has no parameters along several axes");
   switch (format::StorageOf(type.elem_type)) {
     case ElementType::kBipolar1:

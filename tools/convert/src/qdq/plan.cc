@@ -24,6 +24,7 @@ class Planner {
 
  private:
   Result<void> Visit(std::size_t i);
+  Result<void> FoldCodes(const std::string& codes, std::size_t i);
   Result<void> VisitIntegers(const std::string& integers, const QdqParameters& parameters,
                              std::size_t i);
   void FoldInitializer(const std::string& integers, const QdqParameters& parameters, std::size_t i,
@@ -310,10 +311,19 @@ Result<void> Planner::VisitIntegers(const std::string& integers, const QdqParame
   return {};
 }
 
+// Codes in an initializer that lowering has looked up in a code book.
+Result<void> Planner::FoldCodes(const std::string& codes, std::size_t i) {
+  if (index_.Initializer(codes) == nullptr || index_.IsInput(codes)) return {};
+  QTX_ASSIGN_OR_RETURN(const auto lowered, BaseAfter(index_, i));
+  if (lowered && Counts(lowered->value, codes)) FoldBase(codes, *lowered);
+  return {};
+}
+
 Result<void> Planner::Visit(std::size_t i) {
   const Node& node = index_.node(i);
   if (node.inputs.empty() || node.outputs.size() != 1) return {};
   if (IsQuantizeLinear(node)) return FoldQuantizer(i);
+  if (IsStock(node, "Cast")) return FoldCodes(node.inputs[0], i);
   if (!IsDequantizeLinear(node)) return {};
   QTX_ASSIGN_OR_RETURN(const auto parameters, FromStock(index_, node, why_[i]));
   if (!parameters) return {};

@@ -151,9 +151,7 @@ void RestoreImports(Recorded recorded, format::Model& model, Ledger& ledger) {
   }
   const bool needs_none = imports && recorded.all() && !HasQuantized(model);
   if (needs_none || model.OpsetVersion(format::kDomain) != 0) return;
-  model.opset_imports.push_back({std::string(format::kDomain), format::HasLevels(model)
-                                                                   ? format::kLevelsVersion
-                                                                   : format::kVersion});
+  model.opset_imports.push_back({std::string(format::kDomain), format::FormatVersion(model)});
 }
 
 }  // namespace qtx::convert

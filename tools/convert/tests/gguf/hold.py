@@ -23,6 +23,9 @@ from gguf import GGMLQuantizationType as T
 import blocks as make_blocks
 
 FLOAT = onnx.TensorProto.FLOAT
+# Types whose tensors have an encoding, unless they are repacked.
+IN_PLACE = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL",
+            "IQ4_XS", "TQ2_0", "MXFP4", "NVFP4"]
 
 
 def run(*arguments, status=0):
@@ -97,10 +100,17 @@ def hold(qtx, folder, qtype, records, rng):
             expected = make_blocks.reals(data, qtype)
             found = np.load(results / f"real{i}.npy").reshape(-1)
             count += compare(f"{qtype.name}: {form}: {name}", found, expected)
-    said = run(qtx, "diff", folder / "place.onnx", folder / "repack.onnx")
-    if not said.startswith("0 differences"):
-        raise SystemExit(f"{qtype.name}: diff: {said}")
+    hold_diff(qtx, folder, qtype)
     return count
+
+
+def hold_diff(qtx, folder, qtype):
+    """The two forms differ in encodings alone: codes, scales and bases are the same."""
+    differs = qtype in make_blocks.QUANTIZED and qtype.name in IN_PLACE
+    said = run(qtx, "diff", folder / "place.onnx", folder / "repack.onnx", status=int(differs))
+    others = [line for line in said.splitlines()[:-1] if "' encoding: " not in line]
+    if others:
+        raise SystemExit(f"{qtype.name}: diff: {others}")
 
 
 def hold_non_finite(qtx, folder, qtype, rng):
@@ -151,7 +161,7 @@ def main():
         total += count
     with tempfile.TemporaryDirectory() as folder:
         hold_splits(qtx, Path(folder), rng)
-    print(f"{total} reals, all as gguf {gguf.__name__} has them")
+    print(f"{total} reals, all as the gguf package has them")
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ struct Options {
   std::int64_t opset = 0;          // of the ONNX written; 0: its own, or one that has the types
   std::string subgraph;    // subgraph of a TFLite file: name, signature or index; empty: the first
   bool unchanged = false;  // the model to write is as Read gave it
+  bool copies = false;     // what is written copies the records of encoded initializers, unread
   bool repack = false;     // of a GGUF file: ordinary tensors, none that points into the file
   bool weights_only = false;  // of a GGUF file: no graph, also of a known architecture
 };

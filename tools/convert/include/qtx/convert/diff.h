@@ -17,8 +17,7 @@ struct Difference {
 };
 
 /// Compares values and initializers by name, nodes by their outputs, and initializers by their
-/// elements, whatever their encoding: a packed one (qtx.Encoding) and an ordinary one agree where
-/// codes, scales and bases do. Empty if the models agree.
+/// elements, whatever their encoding. Empty if the models agree.
 /// Errors: those of Decode, with the initializer and "a" or "b" in `where`.
 Result<std::vector<Difference>> Diff(const format::Model& a, const format::Model& b);
 
