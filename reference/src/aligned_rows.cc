@@ -62,7 +62,7 @@ ExactSum AlignedRows::Product(const AlignedRows& a, std::int64_t i, const Aligne
   for (std::int64_t k = 0; k < length; k += kBlock, ++a_block, ++b_block) {
     const std::int64_t end = std::min(k + kBlock, length);
     if (std::max(a_block->bits, b_block->bits) > kBits ||
-        a_block->bits + b_block->bits + std::bit_width(std::uint64_t{kBlock}) > 127) {
+        a_block->bits + b_block->bits + BitsOf(kBlock) > 127) {
       for (std::int64_t l = k; l < end; ++l) {
         sum.AddProduct(a.operand_->exact(a.view_.At(i, l)), b.operand_->exact(b.view_.At(j, l)));
       }

@@ -169,15 +169,17 @@ void ExactSum::Normalize() {
 Real ExactSum::Value() const {
   if (!finite_) return {false, special_, {}};
   // Mostly few cells are in use.
-  const auto used = [](std::int64_t cell) { return cell != 0; };
-  const auto first = std::ranges::find_if(cells_, used) - cells_.begin();
+  std::size_t first = 0;
+  std::size_t last = kCells;
+  while (first < last && cells_[first] == 0) ++first;
+  while (last > first && cells_[last - 1] == 0) --last;
   mpz_class sum = 0;
-  for (std::size_t i = kCells; i-- > static_cast<std::size_t>(first);) {
+  for (std::size_t i = last; i-- > first;) {
     sum <<= 32;
     sum += static_cast<long>(cells_[i]);
   }
   Rational value(sum);
-  const std::int64_t exponent = kLowest + 32 * first;
+  const int exponent = kLowest + 32 * static_cast<int>(first);
   const auto shift = static_cast<mp_bitcnt_t>(std::abs(exponent));
   exponent < 0 ? mpq_div_2exp(value.get_mpq_t(), value.get_mpq_t(), shift)
                : mpq_mul_2exp(value.get_mpq_t(), value.get_mpq_t(), shift);
