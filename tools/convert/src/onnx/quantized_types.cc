@@ -32,6 +32,12 @@ Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model) {
     for (const format::ValueInfo& info : *list) {
       if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
       if (!info.type->quantization) return Invalid(PlaceOfValue(info.name), "has no quantization");
+      if (const format::ElementType real = format::RealTypeOf(*info.type->quantization);
+          !format::IsRealType(real)) {
+        return Invalid(PlaceOfValue(info.name), "found real_type " +
+                                                    std::to_string(static_cast<int>(real)) +
+                                                    ", expected FLOAT, FLOAT16 or BFLOAT16");
+      }
       format::TensorType type = *info.type;
       auto inline_form = format::Resolve(view, type, info.name);
       if (!inline_form.has_value()) return At(PlaceOfValue(info.name), inline_form.error());

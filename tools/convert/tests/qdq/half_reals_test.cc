@@ -88,7 +88,7 @@ TEST(ToQdq, RefusesABoundThatTheRealsHaveNot) {
 }
 
 TEST(ToQdq, RefusesRealsOfTwoTypesBesideEachOther) {
-  format::Model model = Extended(ElementType::kFloat16, 0.5F);
+  format::Model model = Extended(ElementType::kFloat16, 0.5F, 19);
   model.graph.outputs[0].type->quantization->real_type = ElementType::kBfloat16;
   const auto refused = ToQdq(model);
   ASSERT_FALSE(refused.has_value());
