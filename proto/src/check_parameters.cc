@@ -86,16 +86,6 @@ bool HoldsOnly(const RecordLayout& layout, IntegerRange range) {
   return codes.add >= range.min && codes.add + (1 << codes.width) - 1 <= range.max;
 }
 
-// CheckInitializer of records, without the parameters, which may be as many as the elements.
-Result<void> CheckRecords(const ModelView& view, const TensorData& data, const TensorType& type) {
-  const std::string place = "graph.initializer '" + data.name + "'";
-  if (auto there = CheckCarrier(data, view.model().folder); !there.has_value())
-    return At(place, std::move(there).error());
-  QTX_ASSIGN_OR_RETURN(const RecordLayout layout, RecordLayout::Make(type));
-  auto matches = layout.CheckCarrier(data);
-  return matches.has_value() ? matches : At(place, std::move(matches).error());
-}
-
 }  // namespace
 
 void CheckRequantization(const ModelView& view, const Node& node, const TensorType& type,
@@ -126,7 +116,7 @@ void CheckRequantization(const ModelView& view, const Node& node, const TensorTy
 }
 
 void CheckInitializerType(const ModelView& view, const TensorData& data, const TensorType& type,
-                          bool sound, const std::string& place, Findings& findings) {
+                          const std::string& place, Findings& findings) {
   if (!IsQuantized(type.elem_type)) return;
   if (!type.shape || !FixedDims(*type.shape)) {
     findings.Add("shape.C4", place + ": shape", "expected fixed dimensions for an initializer");
@@ -136,10 +126,8 @@ void CheckInitializerType(const ModelView& view, const TensorData& data, const T
   if (IsEncoded(type) && !RecordLayout::Make(type).has_value()) return;
   const bool derived =
       type.quantization && (HasLevels(*type.quantization) || HasCodeBook(*type.quantization));
-  if (derived && !sound && !Resolve(view, type, data.name).has_value()) return;
-  const bool records = IsEncoded(type) && sound;
-  const auto there = records ? CheckRecords(view, data, type) : CheckInitializer(view, data.name);
-  if (!there.has_value()) {
+  if (derived && !Resolve(view, type, data.name).has_value()) return;
+  if (auto there = CheckInitializer(view, data.name); !there.has_value()) {
     const std::string& clause = there.error().clause;
     findings.Add(clause.empty() ? "element_types.C4" : clause, place,
                  there.error().where + ": " + there.error().message);
