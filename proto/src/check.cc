@@ -79,15 +79,12 @@ class Checker {
       const bool initializer = view_.FindInitializer(values[i].name) != nullptr;
       if (!reads_records_ && initializer && IsEncoded(*values[i].type)) {
         version_ = std::max(version_, kEncodingVersion);
-        sound_.insert(&values[i]);
         continue;
       }
-      const std::size_t before = findings_.size();
       if (!initializer) CheckForConstants(*values[i].type, place);
       const std::int64_t version = CheckType(view_, *values[i].type, values[i].name, place,
                                              initializer, features_, findings_);
       version_ = std::max(version_, version);
-      if (findings_.size() == before) sound_.insert(&values[i]);
     }
   }
 
@@ -121,8 +118,7 @@ class Checker {
       defined_.insert(list[i].name);
       const auto declared = typed_.find(list[i].name);
       if (declared == typed_.end() || !declared->second->type) continue;
-      CheckInitializerType(view_, list[i], *declared->second->type,
-                           sound_.contains(declared->second), place, findings_);
+      CheckInitializerType(view_, list[i], *declared->second->type, place, findings_);
     }
   }
 
@@ -257,7 +253,6 @@ class Checker {
   Findings findings_;
   std::map<std::string, const ValueInfo*> typed_;
   std::set<std::string> defined_;
-  std::set<const ValueInfo*> sound_;  // whose types break no rule
   bool quantized_ = false;
   std::int64_t version_ = kVersion;  // that its types ask for
   std::optional<Inference> inference_;

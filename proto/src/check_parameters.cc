@@ -155,7 +155,7 @@ void CheckRequantization(const ModelView& view, const Node& node, const TensorTy
 }
 
 void CheckInitializerType(const ModelView& view, const TensorData& data, const TensorType& type,
-                          bool sound, const std::string& place, Findings& findings) {
+                          const std::string& place, Findings& findings) {
   if (!IsQuantized(type.elem_type)) return;
   if (!type.shape || !FixedDims(*type.shape)) {
     findings.Add("shape.C4", place + ": shape", "expected fixed dimensions for an initializer");
@@ -165,7 +165,7 @@ void CheckInitializerType(const ModelView& view, const TensorData& data, const T
   // What is wrong with levels and code books, CheckType has said.
   const bool derived =
       type.quantization && (HasLevels(*type.quantization) || HasCodeBook(*type.quantization));
-  if (derived && !sound && !Resolve(view, type, data.name).has_value()) return;
+  if (derived && !Resolve(view, type).has_value()) return;
   if (auto there = CheckInitializer(view, data.name); !there.has_value()) {
     const std::string& clause = there.error().clause;
     findings.Add(clause.empty() ? "element_types.C4" : clause, place,

@@ -18,7 +18,6 @@ class Findings {
     list_.push_back(
         {std::move(rule), file_.empty() ? place : file_ + ": " + place, std::move(message)});
   }
-  std::size_t size() const { return list_.size(); }
   std::vector<Finding> Take() { return std::move(list_); }
 
  private:
@@ -37,10 +36,9 @@ std::int64_t CheckType(const ModelView& view, const TensorType& type, std::strin
 void CheckRequantization(const ModelView& view, const Node& node, const TensorType& type,
                          const std::string& place, Findings& findings);
 
-/// Those an initializer and its type break together: storage, dims, stored values. `sound`:
-/// CheckType found nothing wrong with the type, so that parameters need not be resolved again.
+/// Those an initializer and its type break together: storage, dims, stored values.
 void CheckInitializerType(const ModelView& view, const TensorData& data, const TensorType& type,
-                          bool sound, const std::string& place, Findings& findings);
+                          const std::string& place, Findings& findings);
 
 /// Those of graph.md about a node and its bodies together.
 void CheckBodies(const FlatModel& flat, const ModelView& view, const Inference& inference,

@@ -240,6 +240,11 @@ bool IsAsInFile(const GgmlType& type, const Dims& dims, const format::TensorData
   if (type.form == Form::kPlain)
     return !quantized && data.data_type == type.elem_type && data.dims == dims;
   if (!quantized || type.form != Form::kRecords || !declared->quantization) return false;
+  const auto count = format::ElementCount(std::span<const std::int64_t>(dims));
+  if (!count.has_value() || data.data_type != ElementType::kUint8 ||
+      data.dims != Dims{*count / type.block * type.bytes}) {
+    return false;
+  }
   const format::TensorType expected = TypeOf(type, dims, true);
   return declared->elem_type == expected.elem_type && declared->shape == expected.shape &&
          declared->quantization->encoding == expected.quantization->encoding &&
