@@ -2,7 +2,8 @@
 """golden.py: prints the table of decoder_test.cc, logits of llama.cpp.
 
 Needs numpy, gguf 0.19 and llama-cpp-python 0.3.36. Of each case: the logits of tokens 0 to 7 after the prompt, then after two
-tokens more from the cache.
+tokens more from the cache. Those of gemma in the test are of a build of llama.cpp without GGML_GELU_FP16 in ggml-cpu/vec.h: its GELU
+is binary32 then, no table of binary16.
 """
 import pathlib
 import tempfile
