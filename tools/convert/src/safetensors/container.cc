@@ -193,9 +193,8 @@ std::optional<std::string> FileOfFolder(const std::string& folder) {
 Result<Container> OpenContainer(const Source& source) {
   const fs::path path = source.path;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  QTX_ASSIGN_OR_RETURN(Container container, LooksLikeHeader(source.bytes())
-                                                ? OpenOne(source)
-                                                : OpenShards(source, folder));
+  const bool index = !LooksLikeHeader(source.bytes()) && LooksLikeIndex(source.bytes());
+  QTX_ASSIGN_OR_RETURN(Container container, index ? OpenShards(source, folder) : OpenOne(source));
   const std::string config = (folder / "config.json").string();
   if (SizeOfFile(config) < 0) return container;
   QTX_ASSIGN_OR_RETURN(container.config, format::ReadFile(config, kMaxConfigBytes));

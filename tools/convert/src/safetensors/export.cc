@@ -151,6 +151,7 @@ Result<Export> WriteSafetensors(const format::Model& model, const Options& optio
     for (std::size_t i = 0; i < files.shards.size(); ++i)
       written.push_back({files.shards[i].file, PiecesOf(files, i)});
     if (!files.index.file.empty()) written.push_back({files.index.file, {files.index.text}});
+    if (!files.config.empty()) written.push_back({"config.json", {files.config}});
     result.content = std::move(written);
   }
   result.ledger = ledger.Take();

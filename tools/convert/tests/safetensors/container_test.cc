@@ -143,6 +143,7 @@ class Shards : public testing::Test {
 };
 
 TEST_F(Shards, AreOneModelAndComeBack) {
+  WriteBytes(folder_ / "config.json", R"({"model_type":"llama"})");
   const auto read = ReadIndex(R"("b":"two.safetensors","a":"one.safetensors")");
   ASSERT_TRUE(read.has_value()) << ErrorOf(read);
   EXPECT_EQ(read->model.graph.initializers.size(), 2);
@@ -150,7 +151,7 @@ TEST_F(Shards, AreOneModelAndComeBack) {
   ASSERT_TRUE(back.has_value()) << ErrorOf(back);
   for (const OutputFile& file : std::get<std::vector<OutputFile>>(back->content))
     EXPECT_EQ(Whole(file.pieces), ReadBack(folder_ / file.name)) << file.name;
-  EXPECT_EQ(std::get<std::vector<OutputFile>>(back->content).size(), 3);
+  EXPECT_EQ(std::get<std::vector<OutputFile>>(back->content).size(), 4);
 }
 
 TEST_F(Shards, OfAnIndexThatIsWrongAreRefused) {

@@ -6,8 +6,8 @@ Each case is a file of safetensors with a weight of one scheme. `qtx convert` re
 reader in Python decodes them (extended_model.py) and as `qtx run` computes them, are rounded once to the type of the
 package's own dequantization and compared with its result; `qtx convert --to safetensors` must give the file's bytes.
 
-Needs numpy, torch (CPU), safetensors, compressed-tensors, transformers, bitsandbytes and torchao from PyPI; FOLDER holds the
-unpacked auto_gptq 0.7.1 and autoawq 0.2.9, of which two files are loaded.
+Needs numpy, torch (CPU), safetensors, compressed-tensors, transformers, bitsandbytes and torchao from PyPI; FOLDER holds
+auto_gptq_src/ (the wheel of auto-gptq 0.7.1, unpacked) and autoawq-0.2.9/, of which two files are loaded.
 """
 import argparse
 import importlib.util
@@ -333,7 +333,7 @@ def run(case, program, folder):
     wrong = ~((found == expected) | (numpy.isnan(found) & numpy.isnan(expected)))
     if wrong.any():
         at = tuple(numpy.argwhere(wrong)[0])
-        faults.append(f'{wrong.sum()} of {wrong.size} reals differ, first {at}: {found[at]!r}, package {expected[at]!r}')
+        faults.append(f'{wrong.sum()} of {wrong.size} reals differ, first {at}: {found[at]}, package {expected[at]}')
     (folder / 'cast.onnx').write_bytes(casts(model, [case.weight]))
     status, said = qtx(program, 'run', folder / 'cast.onnx', '-o', folder / 'out', '-q')
     results = sorted(folder.glob('out/*.npy'))
