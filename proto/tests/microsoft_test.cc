@@ -60,6 +60,36 @@ TEST(Microsoft, HoldsNodesToTheSchemasOfOnnxRuntime) {
   EXPECT_EQ(FirstRule(model), "graph.C5");
 }
 
+// The sum, result 3, has the sizes of the input; ONNX Runtime has the plain one in ONNX's domain.
+TEST(Microsoft, KnowsTheNormalizationsOfLanguageModels) {
+  Model model =
+      Stock({Value("x", kFloat, {2, 3, 8}), Value("g", kFloat, {8})},
+            {Of("SkipSimplifiedLayerNormalization", {"x", "x", "g"}, "y", "com.microsoft"),
+             Of("SimplifiedLayerNormalization", {"sum", "g"}, "z")});
+  model.graph.nodes[0].outputs = {"y", "", "", "sum"};
+  EXPECT_EQ(FirstRule(model), "");
+  const Inference inference(model);
+  EXPECT_EQ(inference.Find("sum")->dims, (Dims{2, 3, 8}));
+  EXPECT_EQ(inference.Find("z")->dims, (Dims{2, 3, 8}));
+  model.graph.nodes[0].attributes = {Attribute::Int("axis", -1)};
+  EXPECT_EQ(FirstRule(model), "graph.C6");
+}
+
+// Heads of 16: [batch, length, 64] has four; keys and values lie in caches of two heads.
+TEST(Microsoft, GivesCachesOfGroupQueryAttentionTheirSizes) {
+  Model model = Stock(
+      {Value("q", kFloat, {1, 3, 64}), Value("k", kFloat, {1, 3, 32}), Value("n", kInt32, {1})},
+      {Of("GroupQueryAttention", {"q", "k", "k", "", "", "n", "n"}, "y", "com.microsoft")});
+  Node& node = model.graph.nodes[0];
+  node.outputs = {"y", "keys"};
+  EXPECT_EQ(FirstRule(model), "graph.C6");  // numbers of heads are required
+  node.attributes = {Attribute::Int("num_heads", 4), Attribute::Int("kv_num_heads", 2)};
+  EXPECT_EQ(FirstRule(model), "");
+  const Inference inference(model);
+  EXPECT_EQ(inference.Find("y")->dims, (Dims{1, 3, 64}));
+  EXPECT_EQ(inference.Find("keys")->dims, (Dims{1, 2, kUnknownSize, 16}));
+}
+
 // In a stock model the domain's DequantizeLinear is ONNX Runtime's, which has no blocks.
 TEST(Microsoft, HoldsStockModelsToTheirOwnQuantizers) {
   Model model = Stock({Value("x", kInt8, {4}), Value("s", kFloat, {2})},

@@ -12,7 +12,7 @@ namespace {
 using format::Attribute;
 using format::Node;
 
-constexpr std::int64_t kBoolType = 9, kInt64Type = 7;
+constexpr std::int64_t kBoolType = 9;
 
 std::string InputAt(const Node& node, std::size_t i) {
   return i < node.inputs.size() ? node.inputs[i] : "";
@@ -31,7 +31,13 @@ std::string MaskBias(const Node& former, NodeGroup& group, const std::string& ma
   const std::string hidden = group.Float(former.FloatOr("mask_filter_value", -10000.0F));
   const std::string bias = group.Add("Where", {seen, group.Float(0), hidden});
   const std::string typed = group.Add("CastLike", {bias, like});
-  return Unsqueezed(group, typed, rank == 2 ? std::vector<std::int64_t>{1, 2} : std::vector{1L});
+  if (rank == 3) return Unsqueezed(group, typed, {1});
+  // A row for each query: ONNX Runtime's Attention does not broadcast that axis.
+  const std::string queries =
+      group.Add("Shape", {like}, {Attribute::Int("start", 1), Attribute::Int("end", 2)});
+  const std::string shape = group.Add("Concat", {group.Ints({1, 1}), queries, group.Ints({1})},
+                                      {Attribute::Int("axis", 0)});
+  return group.Add("Expand", {Unsqueezed(group, typed, {1, 2}), shape});
 }
 
 // What the core of both operators takes.

@@ -14,6 +14,13 @@ namespace {
 
 using format::Node;
 
+// Which weights a node multiplies with, or how it quantizes what goes round in it, it decides when
+// it runs: no nodes of ai.onnx on quantized constants say so.
+bool DecidesAtRunTime(const ContribContext&, const Node&, NodeGroup&, std::string& why) {
+  why = "its experts or the scales of its state are chosen when it runs";
+  return false;
+}
+
 struct ContribRow {
   std::string_view op_type;
   Expand expand;
@@ -22,11 +29,13 @@ struct ContribRow {
 constexpr std::array kContribRows = {
     ContribRow{"Attention", ExpandAttention},
     ContribRow{"BiasGelu", ExpandBiasGelu},
+    ContribRow{"DynamicQuantizeLSTM", DecidesAtRunTime},
     ContribRow{"EmbedLayerNormalization", ExpandEmbedLayerNormalization},
     ContribRow{"FastGelu", ExpandFastGelu},
     ContribRow{"Gelu", ExpandGelu},
     ContribRow{"GroupQueryAttention", ExpandGroupQueryAttention},
     ContribRow{"MultiHeadAttention", ExpandMultiHeadAttention},
+    ContribRow{"QMoE", DecidesAtRunTime},
     ContribRow{"QuickGelu", ExpandQuickGelu},
     ContribRow{"RotaryEmbedding", ExpandRotaryEmbedding},
     ContribRow{"SimplifiedLayerNormalization", ExpandSimplifiedLayerNormalization, true},
