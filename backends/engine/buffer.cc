@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/transpose.h"
 #include "qtx/format/limits.h"
 
 namespace qtx::backend::engine {
@@ -16,34 +17,6 @@ std::int64_t RoundUpToLine(std::int64_t bytes) { return (bytes + kLine - 1) / kL
 
 // Bytes of the block that a buffer occupies.
 std::int64_t Room(const Buffer& buffer) { return RoundUpToLine(buffer.size + kReadAhead); }
-
-// Transposes a matrix in squares that stay in the first-level cache.
-template <typename T>
-void TransposeMatrix(const T* from, std::int64_t rows, std::int64_t columns, std::uint8_t flip,
-                     T* to) {
-  constexpr std::int64_t kSquare = 32;
-  for (std::int64_t r0 = 0; r0 < rows; r0 += kSquare) {
-    const std::int64_t r1 = std::min(rows, r0 + kSquare);
-    for (std::int64_t c0 = 0; c0 < columns; c0 += kSquare) {
-      const std::int64_t c1 = std::min(columns, c0 + kSquare);
-      for (std::int64_t c = c0; c < c1; ++c) {
-        for (std::int64_t r = r0; r < r1; ++r) {
-          to[c * rows + r] = static_cast<T>(from[r * columns + c] ^ flip);
-        }
-      }
-    }
-  }
-}
-
-template <typename T>
-void TransposeEach(const std::byte* from, std::int64_t count, std::int64_t rows,
-                   std::int64_t columns, std::uint8_t flip, std::byte* to) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t first = i * rows * columns;
-    TransposeMatrix(reinterpret_cast<const T*>(from) + first, rows, columns, flip,
-                    reinterpret_cast<T*>(to) + first);
-  }
-}
 
 std::int64_t SpatialSize(const format::Dims& dims) {
   std::int64_t size = 1;
@@ -167,10 +140,12 @@ void ChangeLayout(const std::byte* from, Layout layout, const format::Dims& dims
   std::int64_t rows = dims[1];
   std::int64_t columns = SpatialSize(dims);
   if (layout == Layout::kChannelsLast) std::swap(rows, columns);
-  if (size == 1) return TransposeEach<std::uint8_t>(from, dims[0], rows, columns, flip, to);
-  if (size == 2) return TransposeEach<std::uint16_t>(from, dims[0], rows, columns, 0, to);
-  if (size == 4) return TransposeEach<std::uint32_t>(from, dims[0], rows, columns, 0, to);
-  return TransposeEach<std::uint64_t>(from, dims[0], rows, columns, 0, to);
+  const StridedMatrix matrix{rows, columns, columns};
+  const std::int64_t bytes = rows * columns * static_cast<std::int64_t>(size);
+  for (std::int64_t i = 0; i < dims[0]; ++i) {
+    TransposeMatrix(from + i * bytes, matrix, size, to + i * bytes, rows);
+  }
+  if (flip != 0) CopyFlipped(to, bytes * dims[0], flip, to);
 }
 
 }  // namespace qtx::backend::engine

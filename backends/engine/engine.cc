@@ -86,6 +86,12 @@ class Prepared : public PreparedModel {
     return seconds;
   }
 
+  Result<std::vector<NodeTime>> Profile(std::span<const Tensor> inputs, int repetitions) override {
+    QTX_RETURN_IF_ERROR(TakeAll(inputs));
+    QTX_RETURN_IF_ERROR(workspace_.Run());
+    return workspace_.Profile(repetitions);
+  }
+
  private:
   Result<void> TakeAll(std::span<const Tensor> inputs) {
     if (inputs.size() != inputs_.size()) {

@@ -125,6 +125,14 @@ struct AddRounding {
   Narrowing narrowing;
 };
 
+/// v = (a - a_offset) * (b - b_offset) * ratio, then as Rounding.
+struct MulRounding {
+  std::int32_t a_offset = 0, b_offset = 0;
+  float ratio = 0;
+  float threshold = 0;
+  Narrowing narrowing;
+};
+
 /// Scaling of sums to stored bytes in float32 arithmetic (float32.S4): binary32(acc) * factor,
 /// rounded to binary32, then to the nearest integer, ties to even. Every factor is finite.
 struct FloatScaling {
@@ -168,6 +176,9 @@ struct Kernels {
                              std::int32_t* doubtful) = nullptr;
   std::int64_t (*add)(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n,
                       const AddRounding& rounding, std::uint8_t* out,
+                      std::int32_t* doubtful) = nullptr;
+  std::int64_t (*mul)(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n,
+                      const MulRounding& rounding, std::uint8_t* out,
                       std::int32_t* doubtful) = nullptr;
 
   /// These write stored bytes, none of them doubtful. They may read operands as above.

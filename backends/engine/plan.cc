@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <utility>
 
 #include "qtx/format/levels.h"
@@ -27,6 +28,7 @@ class ChangeForm : public Step {
   }
 
   bool AtBorder() const override { return at_border_; }
+  std::string_view Path() const override { return "layout"; }
 
   static void Convert(const Buffer& buffer, std::uint8_t flip, std::byte* tensor, bool to_buffer) {
     const std::byte* from = to_buffer ? tensor : buffer.data;
@@ -50,6 +52,7 @@ class ChangeForm : public Step {
 class ChangeBufferLayout : public Step {
  public:
   ChangeBufferLayout(Buffer* from, Buffer* to) : from_(from), to_(to) {}
+  std::string_view Path() const override { return "layout"; }
   Result<void> Run() override {
     ChangeLayout(from_->data, from_->layout, from_->type.dims, ChangeForm::ElementSize(*from_), 0,
                  to_->data);
@@ -225,15 +228,34 @@ Result<void> Workspace::DefineConstant(const std::string& name, Tensor tensor) {
 }
 
 Result<void> Workspace::Run() {
-  for (const auto& step : steps_) QTX_RETURN_IF_ERROR(step->Run());
+  for (const Planned& planned : steps_) QTX_RETURN_IF_ERROR(planned.step->Run());
   return {};
 }
 
 Result<void> Workspace::RunInside() {
-  for (const auto& step : steps_) {
-    if (!step->AtBorder()) QTX_RETURN_IF_ERROR(step->Run());
+  for (const Planned& planned : steps_) {
+    if (!planned.step->AtBorder()) QTX_RETURN_IF_ERROR(planned.step->Run());
   }
   return {};
+}
+
+Result<std::vector<NodeTime>> Workspace::Profile(int repetitions) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<NodeTime> times;
+  for (const Planned& planned : steps_) {
+    times.push_back({planned.node - 1, std::string(planned.step->Path()), 0});
+  }
+  for (int r = 0; r < repetitions; ++r) {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (steps_[i].step->AtBorder()) continue;
+      const Clock::time_point start = Clock::now();
+      QTX_RETURN_IF_ERROR(steps_[i].step->Run());
+      times[i].seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    }
+  }
+  std::erase_if(times,
+                [this](const NodeTime& time) { return time.node >= model().graph.nodes.size(); });
+  return times;
 }
 
 std::string NodePlan::Place() const {
@@ -445,16 +467,30 @@ Result<Value*> NodePlan::OutputOfType(format::Dims dims, format::ElementType typ
   return Define(std::move(like), std::move(dims));
 }
 
-Result<Value*> NodePlan::OutputAt(std::size_t i, format::Dims dims, const Tensor& type) const {
+Result<Tensor> NodePlan::OutputTypeAt(std::size_t i, const format::Dims& dims,
+                                      const Tensor& type) const {
   if (!HasOutput(i)) return Absent("output", i);
   QTX_ASSIGN_OR_RETURN(Tensor like, DeclaredType(node_.outputs[i], dims));
   if (like.elem_type == format::ElementType::kUndefined) {
     like.elem_type = type.elem_type;
     like.quantization = type.quantization;
   }
+  return like;
+}
+
+Result<Value*> NodePlan::OutputAt(std::size_t i, format::Dims dims, const Tensor& type) const {
+  QTX_ASSIGN_OR_RETURN(Tensor like, OutputTypeAt(i, dims, type));
   auto value = workspace_.Define(node_.outputs[i], std::move(like), std::move(dims));
   if (!value.has_value()) return Because(value.error());
   return *value;
+}
+
+Result<Buffer*> NodePlan::OutputBufferAt(std::size_t i, format::Dims dims, const Tensor& type,
+                                         Layout layout) const {
+  QTX_ASSIGN_OR_RETURN(Tensor like, OutputTypeAt(i, dims, type));
+  auto buffer = workspace_.DefineBuffer(node_.outputs[i], std::move(like), std::move(dims), layout);
+  if (!buffer.has_value()) return Because(buffer.error());
+  return *buffer;
 }
 
 Result<void> NodePlan::OutputConstant(Tensor tensor) const {

@@ -15,6 +15,7 @@
 #include "engine/kernels.h"
 #include "engine/requantize.h"
 #include "engine/threads.h"
+#include "qtx/backend/backend.h"
 #include "qtx/format/catalogue.h"
 #include "qtx/format/check.h"
 #include "qtx/format/model.h"
@@ -39,6 +40,10 @@ class Step {
   /// True if the step only copies an input or output of the model between tensor and buffer.
   /// Measure leaves such steps out.
   virtual bool AtBorder() const { return false; }
+  /// How it computes, for a profile: the name of its kernel, or kGeneralPath.
+  virtual std::string_view Path() const { return kGeneralPath; }
+
+  static constexpr std::string_view kGeneralPath = "general";
 };
 
 /// All values of one prepared model, and the steps that compute them, in order. A value exists as a
@@ -80,12 +85,14 @@ class Workspace {
   /// Begins the planning of the next node.
   void NextNode() { ++node_; }
 
-  void Append(std::unique_ptr<Step> step) { steps_.push_back(std::move(step)); }
+  void Append(std::unique_ptr<Step> step) { steps_.push_back({std::move(step), node_}); }
   /// Assigns addresses to all buffers. To be called after the last node.
   void Place() { arena_.Place(); }
   Result<void> Run();
   /// Runs all steps but those AtBorder.  REQUIRES: Run has been called since the inputs were set.
   Result<void> RunInside();
+  /// The same, `repetitions` times, and what each step took in all of them together.
+  Result<std::vector<NodeTime>> Profile(int repetitions);
 
   const format::Model& model() const { return view_.model(); }
   const format::ModelView& view() const { return view_; }
@@ -113,7 +120,11 @@ class Workspace {
   std::deque<Value> values_;  // a deque, because pointers to values must stay valid
   std::map<std::string, Forms, std::less<>> forms_;
   Arena arena_;
-  std::vector<std::unique_ptr<Step>> steps_;
+  struct Planned {
+    std::unique_ptr<Step> step;
+    std::size_t node;  // number, from 1, of the node that asked for it
+  };
+  std::vector<Planned> steps_;
   std::size_t node_ = 0;  // number of the node that is being planned
   std::int64_t total_bytes_ = 0;
 };
@@ -188,6 +199,11 @@ class NodePlan {
   /// of the type and quantization of `type`.  Errors: kUnsupported if it is absent or declared with
   /// another shape.
   Result<Value*> OutputAt(std::size_t i, format::Dims dims, const format::Tensor& type) const;
+  /// The type of output `i`, as OutputAt and OutputBufferAt add it; no elements.
+  Result<format::Tensor> OutputTypeAt(std::size_t i, const format::Dims& dims,
+                                      const format::Tensor& type) const;
+  Result<Buffer*> OutputBufferAt(std::size_t i, format::Dims dims, const format::Tensor& type,
+                                 Layout layout) const;
   bool HasOutput(std::size_t i) const {
     return i < node_.outputs.size() && !node_.outputs[i].empty();
   }
@@ -255,7 +271,6 @@ StepResult PrepareConv(const NodePlan& plan);
 StepResult PrepareMatMul(const NodePlan& plan);
 StepResult PrepareGemm(const NodePlan& plan);
 StepResult PrepareAdd(const NodePlan& plan);
-StepResult PrepareEightBitAdd(const NodePlan& plan);
 StepResult PrepareSub(const NodePlan& plan);
 StepResult PrepareMul(const NodePlan& plan);
 StepResult PrepareAveragePool(const NodePlan& plan);

@@ -315,28 +315,50 @@ std::int64_t RunRequantize(const Sums& sums, const Rounding& r, std::int32_t* do
   return count;
 }
 
-template <typename Simd>
-std::int64_t RunAdd(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n,
-                    const AddRounding& rounding, std::uint8_t* out, std::int32_t* doubtful) {
-  const AddRounding r = rounding;  // its own copy: bytes that are written might alias the caller's
+/// Rounds value(i), a vector of elements from i on.
+template <typename Simd, typename Value>
+std::int64_t RoundPairs(std::int64_t n, float least, Narrowing narrowing, Value value,
+                        std::uint8_t* out, std::int32_t* doubtful) {
   constexpr std::int64_t kBlock = 4 * Simd::kLanes;
-  const auto centred = [](const std::uint8_t* stored, std::int32_t offset) {
-    return Simd::ToFloat(Simd::AddI(Simd::LoadBytes(stored), Simd::Set(-offset)));
-  };
-  const auto threshold = [&](int) { return Simd::SetF(r.threshold); };
+  const auto threshold = [least](int) { return Simd::SetF(least); };
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < n; i += kBlock) {
-    const auto value = [&](int j) {
-      const std::int64_t at = i + j * Simd::kLanes;
-      const auto right = Simd::MulF(centred(b + at, r.b_offset), Simd::SetF(r.b_ratio));
-      return Simd::MulAddF(centred(a + at, r.a_offset), Simd::SetF(r.a_ratio), right);
-    };
-    const std::uint64_t mask =
-        RoundVectors<Simd, 4>(n - i < kBlock ? n - i : kBlock, r.narrowing, Simd::SetF(r.threshold),
-                              value, threshold, out + i);
+    const std::uint64_t mask = RoundVectors<Simd, 4>(
+        n - i < kBlock ? n - i : kBlock, narrowing, Simd::SetF(least),
+        [&](int j) { return value(i + j * Simd::kLanes); }, threshold, out + i);
     if (mask != 0) count = ListLanes<Simd>(mask, i, doubtful, count);
   }
   return count;
+}
+
+template <typename Simd>
+auto Centred(const std::uint8_t* stored, std::int32_t offset) {
+  return Simd::ToFloat(Simd::AddI(Simd::LoadBytes(stored), Simd::Set(-offset)));
+}
+
+// Both take their rounding by its own copy: bytes that are written might alias the caller's.
+template <typename Simd>
+std::int64_t RunAdd(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n,
+                    const AddRounding& rounding, std::uint8_t* out, std::int32_t* doubtful) {
+  const AddRounding r = rounding;
+  const auto value = [&](std::int64_t i) {
+    const auto right = Simd::MulF(Centred<Simd>(b + i, r.b_offset), Simd::SetF(r.b_ratio));
+    return Simd::MulAddF(Centred<Simd>(a + i, r.a_offset), Simd::SetF(r.a_ratio), right);
+  };
+  return RoundPairs<Simd>(n, r.threshold, r.narrowing, value, out, doubtful);
+}
+
+template <typename Simd>
+std::int64_t RunMul(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n,
+                    const MulRounding& rounding, std::uint8_t* out, std::int32_t* doubtful) {
+  const MulRounding r = rounding;
+  const auto value = [&](std::int64_t i) {
+    // The first product is an integer below 2^16.
+    const auto product =
+        Simd::MulF(Centred<Simd>(a + i, r.a_offset), Centred<Simd>(b + i, r.b_offset));
+    return Simd::MulF(product, Simd::SetF(r.ratio));
+  };
+  return RoundPairs<Simd>(n, r.threshold, r.narrowing, value, out, doubtful);
 }
 
 /// For a set that cannot store part of a vector: `count` bytes of `bytes`, eight at a time.
@@ -362,6 +384,7 @@ constexpr Kernels MakeKernels(std::string_view name,
           .widen = RunWiden<Simd>,
           .requantize = RunRequantize<Simd>,
           .add = RunAdd<Simd>,
+          .mul = RunMul<Simd>,
           .scale = RunScale<Simd>,
           .multiply_once = RunMultiply<Simd, MultiplyLaneOnce<Simd>>,
           .multiply_twice = RunMultiply<Simd, MultiplyLaneTwice<Simd>>,

@@ -1,4 +1,4 @@
-// The default of PreparedModel::Measure.
+// The defaults of PreparedModel::Measure and Profile.
 #include <chrono>
 
 #include "qtx/backend/backend.h"
@@ -17,6 +17,10 @@ Result<std::vector<double>> PreparedModel::Measure(std::span<const format::Tenso
     if (!outputs.has_value()) return outputs.error();
   }
   return seconds;
+}
+
+Result<std::vector<NodeTime>> PreparedModel::Profile(std::span<const format::Tensor>, int) {
+  return Error{ErrorCode::kUnsupported, "", "the backend does not tell what its nodes take"};
 }
 
 }  // namespace qtx::backend

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "data_folders.h"
 #include "filters.h"
+#include "node_times.h"
 #include "progress.h"
 #include "provenance.h"
 #include "qtx/bench/machine.h"
@@ -164,6 +165,26 @@ int List(const std::vector<Workload>& workloads) {
   return kDone;
 }
 
+// Measures the nodes of each workload that a backend runs, in this process.
+Result<void> ProfileAll(const std::vector<Workload>& workloads, const BenchOptions& options) {
+  for (const std::string& name : BackendNames(options)) {
+    QTX_ASSIGN_OR_RETURN(const BackendSource source, FindBackend(name, {}));
+    QTX_ASSIGN_OR_RETURN(const auto backend, source.make());
+    for (const Workload& work : workloads) {
+      format::Print("{} {} on {}\n", work.name, work.types, name);
+      const auto text = [&]() -> Result<std::string> {
+        QTX_ASSIGN_OR_RETURN(const bench::Task task, work.make());
+        QTX_ASSIGN_OR_RETURN(const auto prepared, backend->Prepare(task.model, "exact"));
+        QTX_ASSIGN_OR_RETURN(const NodeTimes measured, MeasureNodes(*prepared, task.inputs));
+        return ToText(task.model, measured);
+      }();
+      format::Print("{}", text.has_value() ? *text : text.error().Text() + "\n");
+      std::fflush(stdout);
+    }
+  }
+  return {};
+}
+
 // What SIGINT did before, and whether it came.
 void (*end_at_once)(int) = SIG_DFL;
 volatile std::sig_atomic_t interrupted = 0;
@@ -237,6 +258,10 @@ int Bench(const BenchOptions& options) {
   const auto workloads = ChooseWorks(options);
   if (!workloads.has_value()) return Fail(workloads.error());
   if (options.list) return List(*workloads);
+  if (options.node_times) {
+    const auto profiled = ProfileAll(*workloads, options);
+    return profiled.has_value() ? kDone : Fail(profiled.error());
+  }
   const auto outputs = CheckOutputs({{"--json", options.json}, {"--svg", options.svg}},
                                     BackendFiles(options.backends));
   if (!outputs.has_value()) return Fail(outputs.error());

@@ -97,6 +97,7 @@ struct RunOptions : Reporting {
   std::int64_t frame_limit_mib = conformance::kFrameBytes >> 20;
   std::vector<std::string> features;  // as of CheckOptions; reference only
   bool counters = false;              // of the reference, on stderr
+  bool node_times = false;            // of the backend's nodes, on stdout
 };
 int Run(const RunOptions& options);
 
@@ -242,6 +243,7 @@ struct BenchOptions : Reporting {
   double timeout_seconds = 20;  // of a request
   bool unchecked = false;       // results are not compared with the reference's
   bool list = false;            // measures nothing: lists the workloads
+  bool node_times = false;      // races nothing: measures the nodes of each workload
   std::string svg;
 };
 /// kFailed when a backend that claims `exact` is not exact or does not answer.

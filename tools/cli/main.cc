@@ -238,6 +238,8 @@ void AddRun(CLI::App& app, RunOptions& options) {
   command->add_flag(
       "--counters", options.counters,
       "Print on stderr how many results were rounded, and how many by the exact fallback");
+  command->add_flag("--node-times", options.node_times,
+                    "Print what each node takes and by which path, on stdout (x86, arm)");
   AddReporting(command, "outputs, unmodelled nodes and counters", options);
 }
 
@@ -526,6 +528,8 @@ void AddBench(CLI::App& app, BenchOptions& options) {
   command->add_flag("--unchecked", options.unchecked,
                     "Do not compare results with the reference's, which takes its time");
   command->add_flag("--list", options.list, "List the workloads and measure nothing");
+  command->add_flag("--node-times", options.node_times,
+                    "Race nothing: print what each node takes and by which path (x86, arm)");
   AddReporting(command, "rows", options);
   command->add_option("--svg", options.svg, "Rooflines as SVG to this file");
 }

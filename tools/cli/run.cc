@@ -15,6 +15,7 @@
 #include "feature_option.h"
 #include "json.h"
 #include "model_cache.h"
+#include "node_times.h"
 #include "progress.h"
 #include "qtx/conformance/report.h"
 #include "qtx/format/limits.h"
@@ -36,6 +37,7 @@ struct RunOutcome {
   std::vector<Tensor> outputs;
   std::optional<reference::Counters> counters;  // of the reference, which alone has them
   std::vector<reference::Unmodelled> unmodelled;
+  std::optional<NodeTimes> node_times;
 };
 
 // What the profile assigns; nothing without one.
@@ -88,7 +90,7 @@ Result<RunOutcome> RunReference(const format::Model& model, const std::vector<Te
   });
   auto outputs = prepared->Run(inputs);
   if (!outputs.has_value()) return OfRequest(options.backend, options.model, outputs.error());
-  return RunOutcome{{}, *std::move(outputs), prepared->counters(), {}};
+  return RunOutcome{{}, *std::move(outputs), prepared->counters(), {}, {}};
 }
 
 Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& inputs,
@@ -109,6 +111,9 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
                              fmt::join(description->arithmetics, ", "))};
   }
   if (source.is_reference) {
+    if (options.node_times)
+      return Error{ErrorCode::kUsage, "--node-times",
+                   "the reference does not tell what its nodes take"};
     QTX_ASSIGN_OR_RETURN(auto by_node, NodeArithmetics(options));
     QTX_ASSIGN_OR_RETURN(auto assigned, AssignmentOf(model, options));
     by_node.merge(assigned.by_node);  // keeps what is asked for single nodes
@@ -134,12 +139,18 @@ Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& 
   if (!prepared.has_value()) return OfRequest(options.backend, options.model, prepared.error());
   auto outputs = (*prepared)->Run(inputs);
   if (!outputs.has_value()) return OfRequest(options.backend, options.model, outputs.error());
+  std::optional<NodeTimes> node_times;
+  if (options.node_times) {
+    auto measured = MeasureNodes(**prepared, inputs);
+    if (!measured.has_value()) return AsUsage("--node-times", measured.error());
+    node_times = *std::move(measured);
+  }
   if (outputs->size() != model.graph.outputs.size()) {
     return Error{ErrorCode::kProtocol, "--backend " + options.backend,
                  fmt::format("found {} outputs, expected the model's {}", outputs->size(),
                              model.graph.outputs.size())};
   }
-  return RunOutcome{*description, *std::move(outputs), std::nullopt, {}};
+  return RunOutcome{*description, *std::move(outputs), std::nullopt, {}, std::move(node_times)};
 }
 
 // The files of the model's outputs, none of which is a file of an input.
@@ -213,6 +224,8 @@ void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
   for (const reference::Unmodelled& node : outcome.unmodelled) {
     format::Print(stderr, "{}: {}\n", node.where, node.says);
   }
+  if (outcome.node_times && options.SaysText())
+    format::Print("{}", ToText(model, *outcome.node_times));
   if (options.counters) {
     format::Print(stderr, "rounded {} results, {} by the exact fallback\n",
                   outcome.counters->rounded, outcome.counters->exact_fallbacks);

@@ -90,46 +90,49 @@ class IntegerDivision : public Step {
 StepResult PrepareArithmetic(const NodePlan& node) {
   const auto* op = std::ranges::find(kFormulas, node.node().op_type, &Formula::op_type);
   if (op == kFormulas.end()) return node.Unsupported("no such operator here");
-  QTX_ASSIGN_OR_RETURN(std::vector<const Value*> inputs, AllInputs(node));
-  QTX_ASSIGN_OR_RETURN(format::Dims dims, node.InferredDims());
-  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(std::move(dims)));
-  QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, y, op->plain));
-  const Value* last = inputs.back();
-  auto step = MakeElementwise(std::move(inputs), y, op->apply);
-  if (op->op_type != "Div" || !IsPlainInteger(y->tensor.elem_type)) return step;
-  if (last->constant) return step;
+  QTX_ASSIGN_OR_RETURN(const format::Dims dims, node.InferredDims());
+  QTX_ASSIGN_OR_RETURN(auto operands, ElementwiseOperands::Of(node, dims));
+  QTX_RETURN_IF_ERROR(CheckTypes(node, operands.inputs(), operands.y(), op->plain));
+  auto step = MakeElementwise(operands.inputs(), operands.y(), op->apply);
+  const Value* last = operands.inputs().back();
+  const bool divides = op->op_type == "Div" && IsPlainInteger(operands.y()->tensor.elem_type);
+  if (!divides || last->constant) return operands.Finish(node, std::move(step));
   return std::make_unique<IntegerDivision>(last, std::move(step),
                                            node.Breaks("C4", "division of an integer by 0"));
 }
 
 StepResult PreparePow(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(std::vector<const Value*> inputs, AllInputs(node));
-  QTX_ASSIGN_OR_RETURN(format::Dims dims, node.InferredDims());
-  QTX_ASSIGN_OR_RETURN(Value * z, node.Output(std::move(dims)));
+  QTX_ASSIGN_OR_RETURN(const format::Dims dims, node.InferredDims());
+  QTX_ASSIGN_OR_RETURN(auto operands, ElementwiseOperands::Of(node, dims));
+  const std::vector<const Value*>& inputs = operands.inputs();
   // The exponent may have any type of its own.
-  QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(inputs).first(1), z, Plain::kNumbers));
+  QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(inputs).first(1), operands.y(), Plain::kNumbers));
   if (IsRealInput(inputs[1]->tensor.elem_type)) {
     QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(inputs).last(1), std::span<const Value* const>(),
                                    Plain::kNumbers));
   } else if (!IsPlainNumeric(inputs[1]->tensor.elem_type)) {
     return node.Unsupported("an exponent that is no number");
   }
-  const bool integers = IsPlainInteger(z->tensor.elem_type);
-  return MakeElementwise(std::move(inputs), z, [integers](Operands x) -> Real {
-    const auto power = integers ? ModularPower(x[0], x[1]) : std::nullopt;
-    return power.has_value() ? Real(*power) : PowerOf(x[0], x[1]);
-  });
+  const bool integers = IsPlainInteger(operands.y()->tensor.elem_type);
+  return operands.Finish(node,
+                         MakeElementwise(inputs, operands.y(), [integers](Operands x) -> Real {
+                           const auto power = integers ? ModularPower(x[0], x[1]) : std::nullopt;
+                           return power.has_value() ? Real(*power) : PowerOf(x[0], x[1]);
+                         }));
 }
 
 StepResult PrepareFunction(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
-  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(x->tensor.dims));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
+  const format::Dims dims = x->dims;
+  QTX_ASSIGN_OR_RETURN(auto operands, ElementwiseOperands::Of(node, dims, 1));
   const std::string& op = node.node().op_type;
   const bool any = op == "Abs" || op == "Neg" || op == "Relu";
   QTX_RETURN_IF_ERROR(
-      CheckTypes(node, std::span(&x, 1), y, any ? Plain::kNumbers : Plain::kDouble));
+      CheckTypes(node, operands.inputs(), operands.y(), any ? Plain::kNumbers : Plain::kDouble));
   QTX_ASSIGN_OR_RETURN(Function function, FunctionOf(node));
-  return MakeElementwise({x}, y, [f = std::move(function)](Operands o) { return f(o[0]); });
+  return operands.Finish(
+      node, MakeElementwise(operands.inputs(), operands.y(),
+                            [f = std::move(function)](Operands o) { return f(o[0]); }));
 }
 
 // Bounds that the model computes, or of plain types.

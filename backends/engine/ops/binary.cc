@@ -1,4 +1,6 @@
-// Add, Sub and Mul on all types of reals. Add of 8-bit operands has a kernel.
+// Add, Sub and Mul on all types of reals.
+#include "engine/ops/binary.h"
+
 #include <array>
 #include <utility>
 
@@ -53,12 +55,17 @@ class Binary : public Step {
 };
 
 StepResult PrepareBinary(const NodePlan& node, BinaryOperation operation) {
+  if (node.arithmetic() == Arithmetic::kExact && EightBitInput(node, 0).has_value() &&
+      EightBitInput(node, 1).has_value() && node.EightBitOutput()) {
+    return PrepareByteBinary(node, operation);
+  }
   auto inexact = PrepareInexactBinary(node, operation);
   if (!inexact.has_value()) return inexact.error();
   if (inexact->has_value()) return *std::move(*inexact);
+  QTX_ASSIGN_OR_RETURN(format::Dims dims, node.InferredDims());
+  if (IsFunctionOfByte(node, dims)) return PrepareArithmetic(node);
   QTX_ASSIGN_OR_RETURN(const Value* a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(const Value* b, node.Input(1));
-  QTX_ASSIGN_OR_RETURN(format::Dims dims, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(std::move(dims)));
   const format::ElementType type = y->tensor.elem_type;
   if (IsPlainNumber(type) && a->tensor.elem_type == type && b->tensor.elem_type == type) {
@@ -73,13 +80,7 @@ StepResult PrepareBinary(const NodePlan& node, BinaryOperation operation) {
 
 }  // namespace
 
-StepResult PrepareAdd(const NodePlan& node) {
-  if (node.arithmetic() == Arithmetic::kExact && EightBitInput(node, 0).has_value() &&
-      EightBitInput(node, 1).has_value() && node.EightBitOutput()) {
-    return PrepareEightBitAdd(node);
-  }
-  return PrepareBinary(node, BinaryOperation::kAdd);
-}
+StepResult PrepareAdd(const NodePlan& node) { return PrepareBinary(node, BinaryOperation::kAdd); }
 StepResult PrepareSub(const NodePlan& node) { return PrepareBinary(node, BinaryOperation::kSub); }
 StepResult PrepareMul(const NodePlan& node) { return PrepareBinary(node, BinaryOperation::kMul); }
 

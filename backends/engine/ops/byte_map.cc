@@ -12,6 +12,7 @@ class ByteMap : public Step {
   ByteMap(Buffer* x, Buffer* y, const ByteTable& table, Threads& threads)
       : x_(x), y_(y), table_(table), threads_(threads) {}
 
+  std::string_view Path() const override { return "byte table"; }
   Result<void> Run() override {
     constexpr std::int64_t kPiece = 1 << 14;
     constexpr std::int64_t kBytesPerNanosecond = 2;
@@ -58,10 +59,14 @@ StepResult PrepareByteMap(const NodePlan& node, const RealBounds& bounds, Purpos
       RuleFor(node.arithmetic(), purpose, by_types ? *x_type : from, by_types ? y_type : to);
   auto table = MakeByteTable(from, to, bounds, rule);
   if (!table.has_value()) return node.Because(table.error());
-  const Layout layout = node.LayoutOf(0);
-  QTX_ASSIGN_OR_RETURN(Buffer * x, node.InputBuffer(0, layout));
-  QTX_ASSIGN_OR_RETURN(Buffer * y, node.OutputBuffer(y_type.dims, layout));
-  return std::make_unique<ByteMap>(x, y, *table, node.threads());
+  return MakeByteMap(node, 0, *table);
+}
+
+StepResult MakeByteMap(const NodePlan& node, std::size_t i, const ByteTable& table) {
+  const Layout layout = node.LayoutOf(i);
+  QTX_ASSIGN_OR_RETURN(Buffer * x, node.InputBuffer(i, layout));
+  QTX_ASSIGN_OR_RETURN(Buffer * y, node.OutputBuffer(x->type.dims, layout));
+  return std::make_unique<ByteMap>(x, y, table, node.threads());
 }
 
 StepResult RenameElements(const NodePlan& node, Layout from, format::Dims dims, Layout to) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/ops/binary32.h"
+#include "engine/ops/real_conversion.h"
 #include "engine/ops/reals.h"
 #include "qtx/format/levels.h"
 
@@ -193,7 +194,8 @@ void Converter::Run(std::span<const std::byte> from, std::span<std::byte> to) co
     std::ranges::transform(from, to.begin(), [&table](std::byte b) {
       return std::byte{table[std::to_integer<std::size_t>(b)]};
     });
-  } else {
+  } else if (rule_.kind != ChangeRule::Kind::kExact ||
+             !ConvertReals(from_, from, to_, to, bounds_)) {
     RunGeneral(from, to);
   }
 }

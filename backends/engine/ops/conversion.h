@@ -63,6 +63,10 @@ Result<ByteTable> MakeByteTable(const format::Tensor& from, const format::Tensor
 /// Input 0 to output 0 by a table.  Errors: as MakeByteTable.
 StepResult PrepareByteMap(const NodePlan& node, const RealBounds& bounds, Purpose purpose);
 
+/// Input `i`, which is 8-bit quantized, to output 0, of the same dims, by a table of buffers'
+/// bytes.
+StepResult MakeByteMap(const NodePlan& node, std::size_t i, const ByteTable& table);
+
 /// Converts elements of all types of reals, and copies those of equal types of any kind. Rounds
 /// once, as RealWriter does, or by the rule.
 class Converter {

@@ -71,6 +71,7 @@ class DepthwiseConv : public Step {
     return {};
   }
 
+  std::string_view Path() const override { return "depthwise"; }
   Result<void> Run() override {
     const std::int64_t in = x_->size / std::max<std::int64_t>(batch_, 1);
     for (std::int64_t n = 0; n < batch_; ++n) {

@@ -1,9 +1,12 @@
 #include "engine/ops/elementwise.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "engine/elements.h"
+#include "engine/ops/conversion.h"
 #include "engine/ops/indexing.h"
 
 namespace qtx::backend::engine {
@@ -69,6 +72,9 @@ class Elementwise : public Step {
     complete_ = true;
   }
 
+  std::string_view Path() const override {
+    return IsByteTable() ? "byte table" : table_.empty() ? kGeneralPath : "word table";
+  }
   Result<void> Run() override {
     const std::int64_t count = format::ElementCount(y_->tensor);
     if (IsByteTable()) {
@@ -159,6 +165,87 @@ bool FitsTable(std::span<const Value* const> inputs, const Value* y) {
     if (bits > kMostKeyBits) return false;
   }
   return OneParameter(y->tensor) && format::BitWidth(y->tensor.elem_type) <= 32;
+}
+
+namespace {
+
+// The only input that the model computes, if it is 8-bit and all others are one element: y is a
+// function of its bytes then.
+std::optional<std::size_t> ByteOf(const NodePlan& node, const format::Dims& dims,
+                                  std::size_t count) {
+  if (node.arithmetic() != Arithmetic::kExact || !node.EightBitOutput()) return std::nullopt;
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < std::min(count, node.node().inputs.size()); ++i) {
+    if (!node.HasInput(i)) continue;
+    const auto type = node.TypeOf(i);
+    if (!type.has_value()) return std::nullopt;
+    if (node.IsConstant(i)) {
+      if (format::ElementCount(**type) != 1) return std::nullopt;
+    } else if (found.has_value() || (*type)->dims != dims || !EightBitInput(node, i).has_value()) {
+      return std::nullopt;
+    } else {
+      found = i;
+    }
+  }
+  return found;
+}
+
+constexpr std::int64_t kBytes = 256;
+
+Result<std::unique_ptr<Value>> AllBytes(const format::Tensor& type) {
+  QTX_ASSIGN_OR_RETURN(Tensor tensor,
+                       format::MakeTensor(type.elem_type, {kBytes}, type.quantization));
+  for (std::size_t i = 0; i < tensor.bytes.size(); ++i) tensor.bytes[i] = std::byte(i);
+  return std::make_unique<Value>(Value{"", std::move(tensor), false});
+}
+
+}  // namespace
+
+bool IsFunctionOfByte(const NodePlan& node, const format::Dims& dims, std::size_t count) {
+  return ByteOf(node, dims, count).has_value();
+}
+
+Result<ElementwiseOperands> ElementwiseOperands::Of(const NodePlan& node, const format::Dims& dims,
+                                                    std::size_t count) {
+  ElementwiseOperands operands;
+  const auto byte = ByteOf(node, dims, count);
+  if (byte.has_value()) {
+    operands.input_ = *byte;
+    QTX_ASSIGN_OR_RETURN(const Tensor* x, node.TypeOf(*byte));
+    QTX_ASSIGN_OR_RETURN(operands.bytes_, AllBytes(*x));
+    QTX_ASSIGN_OR_RETURN(const Tensor y, node.OutputType(dims));
+    QTX_ASSIGN_OR_RETURN(operands.table_, AllBytes(y));
+  }
+  for (std::size_t i = 0; i < std::min(count, node.node().inputs.size()); ++i) {
+    if (byte == i) {
+      operands.inputs_.push_back(operands.bytes_.get());
+    } else if (node.HasInput(i)) {
+      QTX_ASSIGN_OR_RETURN(const Value* input, node.Input(i));
+      operands.inputs_.push_back(input);
+    }
+  }
+  operands.y_ = operands.table_.get();
+  if (!byte.has_value()) {
+    QTX_ASSIGN_OR_RETURN(operands.y_, node.Output(dims));
+  }
+  return operands;
+}
+
+StepResult ElementwiseOperands::Finish(const NodePlan& node, std::unique_ptr<Step> step) {
+  if (table_ == nullptr) return step;
+  QTX_RETURN_IF_ERROR(step->Run());
+  // From stored bytes to those of buffers.
+  const auto flip = [&node](const Tensor& type) {
+    return BufferType(type, node.kernels().signed_bytes).elem_type == type.elem_type ? 0 : 0x80;
+  };
+  const int from = flip(bytes_->tensor);
+  const int to = flip(table_->tensor);
+  ByteTable table{};
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const std::uint8_t mapped = Bytes(table_->tensor)[i ^ static_cast<std::size_t>(from)];
+    table[i] = static_cast<std::uint8_t>(mapped ^ to);
+  }
+  return MakeByteMap(node, input_, table);
 }
 
 Result<std::vector<const Value*>> AllInputs(const NodePlan& node) {

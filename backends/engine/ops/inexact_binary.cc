@@ -90,6 +90,7 @@ class EightBitBinary : public Step {
         kernels_(node.kernels()),
         threads_(node.threads()) {}
 
+  std::string_view Path() const override { return "binary"; }
   Result<void> Run() override {
     constexpr std::int64_t kPiece = 1 << 14;
     threads_.For((y_->size + kPiece - 1) / kPiece, y_->size, [this](std::int64_t piece) {

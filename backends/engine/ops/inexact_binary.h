@@ -3,11 +3,9 @@
 
 #include <optional>
 
-#include "engine/plan.h"
+#include "engine/ops/binary.h"
 
 namespace qtx::backend::engine {
-
-enum class BinaryOperation { kAdd, kSub, kMul };
 
 /// The step in the node's arithmetic; nullopt if that is `exact`, or is defined as exact for these
 /// types (tflite.S11). Errors: kUnsupported for other types.

@@ -5,6 +5,7 @@
 #include "engine/elements.h"
 #include "engine/ops/cast.h"
 #include "engine/ops/conversion.h"
+#include "engine/ops/real_conversion.h"
 #include "engine/ops/reals.h"
 #include "engine/ops/types.h"
 
@@ -57,6 +58,7 @@ class Linear : public Step {
         rules_(std::move(rules)),
         arithmetic_(arithmetic) {}
 
+  std::string_view Path() const override { return "linear"; }
   Result<void> Run() override {
     QTX_ASSIGN_OR_RETURN(Quantization q, Read(parameters_));
     Tensor integers{.elem_type = parameters_.type,
@@ -78,6 +80,7 @@ class Linear : public Step {
 
  private:
   static void Copy(const Tensor& from, Tensor& to) {
+    if (ConvertReals(from, from.bytes, to, to.bytes)) return;
     if (IsRealOutput(from.elem_type) && IsRealOutput(to.elem_type) &&
         !format::IsSmallFloat(from.elem_type)) {
       StoreReals(RealsOf(from), to);

@@ -8,7 +8,8 @@
 namespace qtx::backend::engine {
 namespace {
 
-using Matrix = std::span<const Enclosed>;
+template <typename T>
+using Matrix = std::span<const T>;
 
 struct CellParameters {
   std::vector<Activation> activations;  // of both directions
@@ -16,45 +17,49 @@ struct CellParameters {
   bool option = false;  // input_forget, linear_before_reset
   std::size_t hidden = 0, input = 0;
 
-  Enclosed Activate(std::size_t which, const Enclosed& x) const {
+  template <typename T>
+  T Activate(std::size_t which, const T& x) const {
     return activations[which](clip.has_value() ? Clamped(x, *clip) : x);
   }
-  Matrix Row(Matrix matrix, std::size_t gate, std::size_t i, std::size_t width) const {
+  template <typename T>
+  Matrix<T> Row(Matrix<T> matrix, std::size_t gate, std::size_t i, std::size_t width) const {
     return matrix.subspan((gate * hidden + i) * width, width);
   }
 };
 
 // One minus x.
-Enclosed Complement(const Enclosed& x, const Enclosed& one) { return one + -x; }
+template <typename T>
+T Complement(const T& x) {
+  return Constant(1, x) + -x;
+}
 
 class LstmCell {
  public:
   explicit LstmCell(CellParameters parameters) : p_(std::move(parameters)) {}
 
   // Gates in the order i, o, f, c.
-  void operator()(const CellInput& in, State& h, State& c) const {
-    const State before = h;
+  template <typename T>
+  void operator()(const CellInput<T>& in, State<T>& h, State<T>& c) const {
+    const State<T> before = h;
     const std::size_t first = 3 * in.direction;
-    const mpfr_prec_t bits = c[0].interval().bits();
-    const Enclosed one(Number::Of(1), bits);
     for (std::size_t k = 0; k < p_.hidden; ++k) {
-      const Enclosed i = p_.Activate(first, Gate(in, before, 0, k, &c[k]));
-      const Enclosed f =
-          p_.option ? Complement(i, one) : p_.Activate(first, Gate(in, before, 2, k, &c[k]));
-      const Enclosed candidate = p_.Activate(first + 1, Gate(in, before, 3, k, nullptr));
+      const T i = p_.Activate(first, Gate(in, before, 0, k, &c[k]));
+      const T f = p_.option ? Complement(i) : p_.Activate(first, Gate(in, before, 2, k, &c[k]));
+      const T candidate = p_.Activate(first + 1, Gate<T>(in, before, 3, k, nullptr));
       c[k] = f * c[k] + i * candidate;
-      const Enclosed o = p_.Activate(first, Gate(in, before, 1, k, &c[k]));
+      const T o = p_.Activate(first, Gate(in, before, 1, k, &c[k]));
       h[k] = o * p_.Activate(first + 2, c[k]);
     }
   }
 
  private:
   // `peephole`: the state it sees.
-  Enclosed Gate(const CellInput& in, const State& h, std::size_t gate, std::size_t k,
-                const Enclosed* peephole) const {
-    Enclosed sum(Number(), h[0].interval().bits());
+  template <typename T>
+  T Gate(const CellInput<T>& in, const State<T>& h, std::size_t gate, std::size_t k,
+         const T* peephole) const {
+    T sum = Constant(0, h[0]);
     sum = Dot(p_.Row(in.w, gate, k, p_.input), in.x, std::move(sum));
-    sum = Dot(p_.Row(in.r, gate, k, p_.hidden), h, std::move(sum));
+    sum = Dot(p_.Row(in.r, gate, k, p_.hidden), std::span<const T>(h), std::move(sum));
     if (!in.p.empty() && peephole != nullptr) {
       sum = sum + in.p[gate * p_.hidden + k] * *peephole;
     }
@@ -70,38 +75,36 @@ class GruCell {
   explicit GruCell(CellParameters parameters) : p_(std::move(parameters)) {}
 
   // Gates in the order z, r, h.
-  void operator()(const CellInput& in, State& h, State&) const {
+  template <typename T>
+  void operator()(const CellInput<T>& in, State<T>& h, State<T>&) const {
     const std::size_t first = 2 * in.direction;
-    const Enclosed one(Number::Of(1), h[0].interval().bits());
-    State reset;
-    State z;
+    State<T> reset;
+    State<T> z;
     for (std::size_t k = 0; k < p_.hidden; ++k) {
       z.push_back(p_.Activate(first, FromX(in, 0, k) + FromState(in, h, 0, k)));
       reset.push_back(p_.Activate(first, FromX(in, 1, k) + FromState(in, h, 1, k)));
     }
-    State seen;
+    State<T> seen;
     for (std::size_t k = 0; k < p_.hidden; ++k) seen.push_back(reset[k] * h[k]);
-    State next;
+    State<T> next;
     for (std::size_t k = 0; k < p_.hidden; ++k) {
-      const Enclosed state =
-          p_.option ? reset[k] * FromState(in, h, 2, k) : FromState(in, seen, 2, k);
-      const Enclosed candidate = p_.Activate(first + 1, FromX(in, 2, k) + state);
-      next.push_back(Complement(z[k], one) * candidate + z[k] * h[k]);
+      const T state = p_.option ? reset[k] * FromState(in, h, 2, k) : FromState(in, seen, 2, k);
+      const T candidate = p_.Activate(first + 1, FromX(in, 2, k) + state);
+      next.push_back(Complement(z[k]) * candidate + z[k] * h[k]);
     }
     h = std::move(next);
   }
 
  private:
-  Enclosed FromX(const CellInput& in, std::size_t gate, std::size_t k) const {
-    const mpfr_prec_t bits = in.r[0].interval().bits();
-    const Enclosed bias = in.b.empty() ? Enclosed(Number(), bits) : in.b[gate * p_.hidden + k];
+  template <typename T>
+  T FromX(const CellInput<T>& in, std::size_t gate, std::size_t k) const {
+    const T bias = in.b.empty() ? Constant(0, in.r[0]) : in.b[gate * p_.hidden + k];
     return Dot(p_.Row(in.w, gate, k, p_.input), in.x, bias);
   }
-  Enclosed FromState(const CellInput& in, const State& h, std::size_t gate, std::size_t k) const {
-    const mpfr_prec_t bits = in.r[0].interval().bits();
-    const Enclosed bias =
-        in.b.empty() ? Enclosed(Number(), bits) : in.b[(3 + gate) * p_.hidden + k];
-    return Dot(p_.Row(in.r, gate, k, p_.hidden), h, bias);
+  template <typename T>
+  T FromState(const CellInput<T>& in, const State<T>& h, std::size_t gate, std::size_t k) const {
+    const T bias = in.b.empty() ? Constant(0, in.r[0]) : in.b[(3 + gate) * p_.hidden + k];
+    return Dot(p_.Row(in.r, gate, k, p_.hidden), std::span<const T>(h), bias);
   }
 
   CellParameters p_;
@@ -123,15 +126,17 @@ Result<CellParameters> ParametersOf(const NodePlan& node, RecurrentPlan& plan, c
 StepResult PrepareLstm(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(RecurrentPlan plan, RecurrentPlan::Read(node, 4));
   QTX_ASSIGN_OR_RETURN(CellParameters parameters,
-                       ParametersOf(node, plan, "input_forget", {SigmoidOf, TanhOf, TanhOf}));
-  return plan.Make(node, LstmCell(std::move(parameters)));
+                       ParametersOf(node, plan, "input_forget", {kSigmoid, kTanh, kTanh}));
+  const LstmCell cell(std::move(parameters));
+  return plan.Make(node, {cell, cell});
 }
 
 StepResult PrepareGru(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(RecurrentPlan plan, RecurrentPlan::Read(node, 3));
   QTX_ASSIGN_OR_RETURN(CellParameters parameters,
-                       ParametersOf(node, plan, "linear_before_reset", {SigmoidOf, TanhOf}));
-  return plan.Make(node, GruCell(std::move(parameters)));
+                       ParametersOf(node, plan, "linear_before_reset", {kSigmoid, kTanh}));
+  const GruCell cell(std::move(parameters));
+  return plan.Make(node, {cell, cell});
 }
 
 }  // namespace qtx::backend::engine

@@ -81,6 +81,9 @@ class MatMul : public Step {
     return {};
   }
 
+  std::string_view Path() const override {
+    return sizeof(A) == 1 ? "byte products" : "word products";
+  }
   Result<void> Run() override {
     const std::size_t products = merged_ ? 1 : p_.a_matrix.size();
     for (std::size_t i = 0; i < products; ++i) {

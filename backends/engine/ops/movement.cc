@@ -14,6 +14,7 @@ class Move : public Step {
   Move(Converted x, Value* y, std::vector<std::int64_t> index, std::vector<std::byte> padding = {})
       : x_(std::move(x)), y_(y), index_(std::move(index)), padding_(std::move(padding)) {}
 
+  std::string_view Path() const override { return "index move"; }
   Result<void> Run() override {
     std::vector<std::byte>& to = y_->tensor.bytes;
     if (to.empty()) return {};  // x need not be: Pad may cut all of it off

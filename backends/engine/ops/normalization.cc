@@ -15,20 +15,20 @@ namespace {
 using format::Dims;
 
 // numerator / sqrt(square) + addend.
-struct Quotient {
+struct NormalizedValue {
   Number numerator, square, addend;
 };
 
 // By IEEE 754 where something is not finite or the root not positive; `gain` is a factor of the
 // numerator that a division by zero must not see.
-Number SpecialValue(const Quotient& q, const Number& gain) {
+Number SpecialValue(const NormalizedValue& q, const Number& gain) {
   if (q.square.nan() || q.square.Sign() < 0) return Number::Nan();
   Number root = q.square;  // 0 or infinity
   if (q.square.finite() && q.square.Sign() > 0) root = Number::Of(1);
   return q.numerator / root * gain + q.addend;
 }
 
-Real RegularValue(const Quotient& q) {
+Real RegularValue(const NormalizedValue& q) {
   if (q.numerator.Sign() == 0) return q.addend;
   if (const auto root = RationalRoot(q.square.value(), 2)) {
     return q.numerator / Number(*root) + q.addend;
@@ -48,7 +48,7 @@ void PutNormalized(NumberWriter& writer, std::int64_t element, const Number& dif
     writer.Put(element, SpecialValue({difference, square, bias}, gain));
     return;
   }
-  const Quotient q{difference * gain, square, bias};
+  const NormalizedValue q{difference * gain, square, bias};
   // Each conversion loses 2^-52, the root half of that again: together below 2^-49 of the quotient.
   const double quotient = q.numerator.value().get_d() / std::sqrt(q.square.value().get_d());
   const double addend = q.addend.value().get_d();

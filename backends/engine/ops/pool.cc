@@ -34,6 +34,7 @@ class EightBitPool : public Step {
     return {};
   }
 
+  std::string_view Path() const override { return "pool"; }
   Result<void> Run() override {
     const std::int64_t rows = pool_.window.y.output;
     threads_.For(batch_ * rows, x_->size,
@@ -203,7 +204,7 @@ class MaxPool : public EightBitPool {
       : EightBitPool(node, std::move(pool)),
         table_(table),
         converts_(converts),
-        is_signed_(node.kernels().signed_bytes) {}
+        is_signed_(format::StorageOf(pool_.x.elem_type) == format::ElementType::kInt8) {}
 
  private:
   void RunPixel(std::int64_t image, const Taps& rows, const Taps& columns,
@@ -233,9 +234,8 @@ class MaxPool : public EightBitPool {
   bool converts_, is_signed_;
 };
 
-// A pool of 8-bit elements, per tensor, in one or two axes.
-Result<Pool> ReadEightBitPool(const NodePlan& node, bool global) {
-  QTX_RETURN_IF_ERROR(EightBitInput(node, 0));
+// A pool of elements of 8 bits in one or two axes.
+Result<Pool> ReadBytePool(const NodePlan& node, bool global) {
   QTX_ASSIGN_OR_RETURN(const PoolShape shape, PoolShapeOf(node, global));
   QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
   QTX_ASSIGN_OR_RETURN(const format::Tensor y, node.OutputType(shape.to));
@@ -244,6 +244,17 @@ Result<Pool> ReadEightBitPool(const NodePlan& node, bool global) {
             .window = {}};
   QTX_ASSIGN_OR_RETURN(pool.window, WindowOf(node, shape.axes));
   return pool;
+}
+
+Result<Pool> ReadEightBitPool(const NodePlan& node, bool global) {
+  QTX_RETURN_IF_ERROR(EightBitInput(node, 0));
+  return ReadBytePool(node, global);
+}
+
+// Integers that are not quantized, as in the QOperator form.
+bool IsPlainByte(const format::Tensor& type) {
+  return type.elem_type == format::ElementType::kInt8 ||
+         type.elem_type == format::ElementType::kUint8;
 }
 
 // One Requantizer for each divisor that occurs.
@@ -312,6 +323,12 @@ StepResult PrepareGlobalAveragePool(const NodePlan& node) { return MakeAveragePo
 
 StepResult PrepareMaxPool(const NodePlan& node) {
   if (node.HasOutput(1)) return node.Unsupported("indices");
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x, node.TypeOf(0));
+  if (IsPlainByte(*x)) {
+    QTX_ASSIGN_OR_RETURN(Pool plain, ReadBytePool(node, false));
+    if (plain.y.elem_type != x->elem_type) return node.Unsupported("a result of another type");
+    return WithBuffers(node, std::make_unique<MaxPool>(node, std::move(plain), ByteTable{}, false));
+  }
   QTX_ASSIGN_OR_RETURN(Pool pool, ReadEightBitPool(node, false));
   auto table = MakeByteTable(pool.x, pool.y, {},
                              RuleFor(node.arithmetic(), Purpose::kSelect, pool.x, pool.y));

@@ -70,6 +70,9 @@ class ProductConv : public Step {
     return {};
   }
 
+  std::string_view Path() const override {
+    return sizeof(A) == 1 ? "byte products" : "word products";
+  }
   Result<void> Run() override {
     const std::int64_t in = x_->size / std::max<std::int64_t>(shape_.batch, 1);
     for (std::int64_t n = 0; n < shape_.batch; ++n) {

@@ -171,6 +171,7 @@ class Call : public Step {
   }
   void SetOutput(Value* y) { y_ = y; }
 
+  std::string_view Path() const override { return "nested"; }
   Result<void> Run() override {
     if (!IsKnown(call_)) QTX_RETURN_IF_ERROR(Prepare(call_));
     std::vector<Tensor> inputs;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -23,14 +25,27 @@ Result<const Value*> Optional(const NodePlan& node, std::size_t i) {
   return value;
 }
 
-std::span<const Enclosed> Part(const std::vector<Enclosed>& all, std::int64_t i,
-                               std::int64_t size) {
+template <typename T>
+std::span<const T> Part(const std::vector<T>& all, std::int64_t i, std::int64_t size) {
   if (all.empty()) return {};
   return std::span(all).subspan(static_cast<std::size_t>(i * size), static_cast<std::size_t>(size));
 }
 
-std::vector<Enclosed> AllOf(const Value* value, mpfr_prec_t bits) {
-  return value == nullptr ? std::vector<Enclosed>() : EnclosedOf(value->tensor, bits);
+// Writes the elements whose rounding is certain, and marks them; false if one is not.
+bool SettleEstimates(std::span<const Estimate> values, NumberWriter& writer,
+                     std::vector<bool>& settled) {
+  settled.resize(values.size());
+  bool all = true;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto element = static_cast<std::int64_t>(i);
+    const bool zero = values[i].value == 0 && values[i].error == 0;
+    const auto code = zero ? writer.Code(element, Number())
+                           : writer.EstimatedCode(element, values[i].value, values[i].error);
+    settled[i] = code.has_value();
+    if (code.has_value()) writer.PutCode(element, *code);
+    all = all && code.has_value();
+  }
+  return all;
 }
 
 }  // namespace
@@ -49,14 +64,31 @@ std::optional<mpq_class> ClipOf(const NodePlan& node) {
 class RecurrentStep : public Step {
  public:
   RecurrentStep(RecurrentPlan plan, Cell cell, Error bad_length)
-      : plan_(std::move(plan)), cell_(std::move(cell)), bad_length_(std::move(bad_length)) {}
+      : plan_(std::move(plan)), cell_(std::move(cell)), bad_length_(std::move(bad_length)) {
+    const auto are = [](std::initializer_list<const Value*> values, auto good) {
+      return std::ranges::all_of(values, [&good](const Value* value) {
+        return value == nullptr || good(value->tensor.elem_type);
+      });
+    };
+    const RecurrentPlan& p = plan_;
+    const auto writable = [](format::ElementType type) {
+      return type == format::ElementType::kFloat ||
+             (format::IsQuantized(type) && format::IsIntegerStorage(type));
+    };
+    estimates_ = are({p.x_, p.w_, p.r_, p.b_, p.h_, p.c_, p.p_}, IsRealOutput) &&
+                 are({p.y_, p.y_h_, p.y_c_}, writable);
+  }
 
+  std::string_view Path() const override { return estimates_ ? "estimates" : kGeneralPath; }
   Result<void> Run() override {
     QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> lengths, Lengths());
+    const std::array<Value*, 3> outputs{plan_.y_, plan_.y_h_, plan_.y_c_};
     std::array<std::vector<bool>, 3> settled;
+    if (estimates_ && RunEstimated(lengths, outputs, settled)) return {};
     for (mpfr_prec_t bits = kFirstBits;; bits = std::min(2 * bits, kMostBits)) {
-      const std::array<State, 3> states = Compute(lengths, bits);
-      const std::array<Value*, 3> outputs{plan_.y_, plan_.y_h_, plan_.y_c_};
+      const auto states =
+          Compute<Enclosed>(lengths, cell_.enclosed, Enclosed(Number(), bits),
+                            [bits](const Value* value) { return EnclosedOf(value->tensor, bits); });
       bool all = true;
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         if (outputs[i] == nullptr) continue;
@@ -68,6 +100,24 @@ class RecurrentStep : public Step {
   }
 
  private:
+  bool RunEstimated(const std::vector<std::int64_t>& lengths, const std::array<Value*, 3>& outputs,
+                    std::array<std::vector<bool>, 3>& settled) {
+    const auto states = Compute<Estimate>(lengths, cell_.estimated, {},
+                                          [this](const Value* value) -> State<Estimate> {
+                                            if (!value->constant) return EstimatedOf(value->tensor);
+                                            State<Estimate>& kept = constants_[value];
+                                            if (kept.empty()) kept = EstimatedOf(value->tensor);
+                                            return kept;
+                                          });
+    bool all = true;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i] == nullptr) continue;
+      NumberWriter writer(outputs[i]->tensor);
+      all = SettleEstimates(states[i], writer, settled[i]) && all;
+    }
+    return all;
+  }
+
   Result<std::vector<std::int64_t>> Lengths() const {
     const RecurrentShape& s = plan_.shape_;
     if (plan_.lengths_ == nullptr) {
@@ -97,45 +147,50 @@ class RecurrentStep : public Step {
   }
 
   // Y, Y_h and Y_c.
-  std::array<State, 3> Compute(const std::vector<std::int64_t>& lengths, mpfr_prec_t bits) const {
+  template <typename T, typename Load>
+  std::array<State<T>, 3> Compute(const std::vector<std::int64_t>& lengths,
+                                  const CellFunction<T>& cell, const T& zero, Load load) const {
     const RecurrentShape& s = plan_.shape_;
-    const Enclosed zero(Number(), bits);
     const auto states = static_cast<std::size_t>(s.directions * s.batch * s.hidden);
-    std::array<State, 3> all;
+    const State<T> x = load(plan_.x_);
+    const State<T> w = load(plan_.w_);
+    const State<T> r = load(plan_.r_);
+    const auto all_of = [&](const Value* value) { return value ? load(value) : State<T>(); };
+    const State<T> b = all_of(plan_.b_);
+    const State<T> p = all_of(plan_.p_);
+    const State<T> zeros(states, zero);
+    std::array<State<T>, 3> all;
     all[0].assign(states * static_cast<std::size_t>(s.steps), zero);
-    all[1] = plan_.h_ != nullptr ? EnclosedOf(plan_.h_->tensor, bits) : State(states, zero);
-    all[2] = plan_.c_ != nullptr ? EnclosedOf(plan_.c_->tensor, bits) : State(states, zero);
-    const State x = EnclosedOf(plan_.x_->tensor, bits);
-    const State w = EnclosedOf(plan_.w_->tensor, bits);
-    const State r = EnclosedOf(plan_.r_->tensor, bits);
-    const State b = AllOf(plan_.b_, bits);
-    const State p = AllOf(plan_.p_, bits);
+    all[1] = plan_.h_ != nullptr ? load(plan_.h_) : zeros;
+    all[2] = plan_.c_ != nullptr ? load(plan_.c_) : zeros;
     const std::int64_t rows = plan_.gates_ * s.hidden;
     for (std::int64_t d = 0; d < s.directions; ++d) {
-      CellInput input{{},
-                      Part(w, d, rows * s.input),
-                      Part(r, d, rows * s.hidden),
-                      Part(b, d, 2 * rows),
-                      Part(p, d, 3 * s.hidden),
-                      static_cast<std::size_t>(d)};
+      CellInput<T> input{{},
+                         Part(w, d, rows * s.input),
+                         Part(r, d, rows * s.hidden),
+                         Part(b, d, 2 * rows),
+                         Part(p, d, 3 * s.hidden),
+                         static_cast<std::size_t>(d)};
       for (std::int64_t n = 0; n < s.batch; ++n) {
-        RunSequence(x, d, n, lengths[static_cast<std::size_t>(n)], input, all);
+        RunSequence(x, d, n, lengths[static_cast<std::size_t>(n)], cell, input, all);
       }
     }
     return all;
   }
 
-  void RunSequence(const State& x, std::int64_t d, std::int64_t n, std::int64_t length,
-                   CellInput& input, std::array<State, 3>& all) const {
+  template <typename T>
+  void RunSequence(const State<T>& x, std::int64_t d, std::int64_t n, std::int64_t length,
+                   const CellFunction<T>& cell, CellInput<T>& input,
+                   std::array<State<T>, 3>& all) const {
     const RecurrentShape& s = plan_.shape_;
     const auto state = [&](std::size_t which) { return all[which].begin() + StateAt(d, n); };
-    State h(state(1), state(1) + s.hidden);
-    State c(state(2), state(2) + s.hidden);
+    State<T> h(state(1), state(1) + s.hidden);
+    State<T> c(state(2), state(2) + s.hidden);
     const bool backwards = s.reverse || d == 1;
     for (std::int64_t i = 0; i < length; ++i) {
       const std::int64_t t = backwards ? length - 1 - i : i;
       input.x = Part(x, s.batch_first ? n * s.steps + t : t * s.batch + n, s.input);
-      cell_(input, h, c);
+      cell(input, h, c);
       std::ranges::copy(h, all[0].begin() + OutputAt(t, d, n));
     }
     std::ranges::copy(h, state(1));
@@ -145,6 +200,8 @@ class RecurrentStep : public Step {
   RecurrentPlan plan_;
   Cell cell_;
   Error bad_length_;
+  bool estimates_;  // all operands are terms, and the outputs have estimated codes
+  std::map<const Value*, State<Estimate>> constants_;
 };
 
 Result<RecurrentPlan> RecurrentPlan::Read(const NodePlan& node, std::int64_t gates) {
@@ -185,7 +242,7 @@ Result<std::vector<Activation>> RecurrentPlan::Activations(const NodePlan& node,
     Activation function;
   };
   static constexpr std::array<NamedFunction, 3> kKnown{
-      {{"Sigmoid", SigmoidOf}, {"Tanh", TanhOf}, {"Relu", ReluOf}}};
+      {{"Sigmoid", kSigmoid}, {"Tanh", kTanh}, {"Relu", kRelu}}};
   std::vector<Activation> functions;
   const format::Attribute* attribute = node.node().Find("activations");  // of the right number
   if (attribute == nullptr) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/ops/enclosed.h"
+#include "engine/ops/estimated.h"
 #include "engine/plan.h"
 
 namespace qtx::backend::engine {
@@ -16,18 +17,33 @@ struct RecurrentShape {
   bool reverse = false;  // the only direction
 };
 
-/// The operands of one step of one sequence in one direction.
+/// The operands of one step of one sequence in one direction. T is Enclosed or Estimate.
+template <typename T>
 struct CellInput {
-  std::span<const Enclosed> x;     // of the step
-  std::span<const Enclosed> w, r;  // of the direction, row-major
-  std::span<const Enclosed> b, p;  // empty: 0
+  std::span<const T> x;     // of the step
+  std::span<const T> w, r;  // of the direction, row-major
+  std::span<const T> b, p;  // empty: 0
   std::size_t direction = 0;
 };
-using State = std::vector<Enclosed>;
+template <typename T>
+using State = std::vector<T>;
 /// Replaces the states h and c (GRU has no c) by those after the step.
-using Cell = std::function<void(const CellInput& input, State& h, State& c)>;
+template <typename T>
+using CellFunction = std::function<void(const CellInput<T>& input, State<T>& h, State<T>& c)>;
+struct Cell {
+  CellFunction<Enclosed> enclosed;
+  CellFunction<Estimate> estimated;
+};
 
-using Activation = Enclosed (*)(const Enclosed&);
+struct Activation {
+  Enclosed (*enclosed)(const Enclosed&);
+  Estimate (*estimated)(const Estimate&);
+  Enclosed operator()(const Enclosed& x) const { return enclosed(x); }
+  Estimate operator()(const Estimate& x) const { return estimated(x); }
+};
+inline constexpr Activation kSigmoid{SigmoidOf, SigmoidOf};
+inline constexpr Activation kTanh{TanhOf, TanhOf};
+inline constexpr Activation kRelu{ReluOf, ReluOf};
 
 /// The parts of a recurrent node that do not depend on its cell.
 class RecurrentPlan {
@@ -60,6 +76,12 @@ class RecurrentPlan {
 
 /// `sum` plus the dot product of row and vector.
 Enclosed Dot(std::span<const Enclosed> row, std::span<const Enclosed> vector, Enclosed sum);
+
+/// The integer `value` as a number of the kind of `like`.
+inline Enclosed Constant(long value, const Enclosed& like) {
+  return Enclosed(Number::Of(value), like.interval().bits());
+}
+inline Estimate Constant(long value, const Estimate&) { return {static_cast<double>(value), 0}; }
 
 /// Attribute clip; nullopt if it is absent.
 std::optional<mpq_class> ClipOf(const NodePlan& node);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/ops/indexing.h"
+#include "engine/ops/integer_reduce.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/reduction.h"
 #include "engine/ops/select.h"
@@ -64,12 +65,15 @@ Reduced WalkOf(const Dims& from, const std::vector<bool>& reduced, bool keep, bo
 
 StepResult PrepareReduce(const NodePlan& node) {
   const std::string& op = node.node().op_type;
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x_type, node.TypeOf(0));
+  QTX_ASSIGN_OR_RETURN(const std::vector<bool> axes, ReducedAxes(node, x_type->dims.size()));
+  StepResult integers = PrepareIntegerReduce(node, axes);
+  if (integers.has_value() || integers.error().code != ErrorCode::kUnsupported) return integers;
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   const Dims& from = x->tensor.dims;
-  QTX_ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedAxes(node, from.size()));
   const bool keep = node.Int("keepdims") != 0;
   const bool mean = op == "ReduceMean";
-  Reduced plan = WalkOf(from, reduced, keep, mean);
+  Reduced plan = WalkOf(from, axes, keep, mean);
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(plan.dims));
   if (op == "ReduceMax" || op == "ReduceMin") {
     return MakeExtreme(node, {.a = x, .least = op == "ReduceMin", .plain = Plain::kNumbersAndBool},

@@ -16,6 +16,7 @@ class Conversion : public Step {
  public:
   Conversion(const Value* x, Value* y, Converter converter)
       : x_(x), y_(y), converter_(std::move(converter)) {}
+  std::string_view Path() const override { return "conversion"; }
   Result<void> Run() override {
     converter_.Run(x_->tensor.bytes, y_->tensor.bytes);
     return {};

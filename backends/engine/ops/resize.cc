@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "engine/elements.h"
+#include "engine/ops/linear_resize.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/select.h"
+#include "engine/ops/strided_move.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -107,6 +110,83 @@ class Blended : public Step {
   Number outside_;
 };
 
+// The places of linear Resize, with weights as integers over their common divisor.
+Result<std::vector<LinearAxis>> LinearAxesOf(const NodePlan& node,
+                                             const std::vector<std::vector<Blend>>& blends,
+                                             const std::vector<ResizeAxis>& axes) {
+  std::vector<LinearAxis> all;
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    mpz_class divisor = 1;
+    for (const Blend& blend : blends[d]) {
+      for (const Blend::Part& part : blend.parts) divisor = lcm(divisor, part.weight.get_den());
+    }
+    if (divisor > (1 << 22)) return node.Unsupported("weights of this many digits");
+    LinearAxis& axis = all.emplace_back();
+    axis.divisor = divisor.get_si();
+    axis.resized = axes[d].resized;
+    for (const Blend& blend : blends[d]) {
+      const auto weight = [&](std::size_t i) {
+        const mpq_class scaled = blend.parts[i].weight * mpq_class(divisor);
+        return static_cast<std::int32_t>(scaled.get_num().get_si());
+      };
+      LinearPlace place{.first = blend.parts[0].at, .first_weight = weight(0)};
+      place.second = place.first;
+      if (blend.parts.size() > 1) {
+        place.second = blend.parts[1].at;
+        place.second_weight = weight(1);
+      }
+      axis.places.push_back(place);
+    }
+  }
+  return all;
+}
+
+// The elements that nearest Resize takes along an axis, as runs: `count` places apart by `step`,
+// each `repeats` times.
+struct Stride {
+  std::int64_t count = 0, step = 0, repeats = 1;
+};
+std::optional<Stride> StrideOf(const std::vector<Blend>& blends) {
+  const auto at = [&](std::size_t i) { return blends[i].parts[0].at; };
+  Stride stride;
+  while (static_cast<std::size_t>(stride.repeats) < blends.size() &&
+         at(static_cast<std::size_t>(stride.repeats)) == at(0)) {
+    ++stride.repeats;
+  }
+  const auto repeats = static_cast<std::size_t>(stride.repeats);
+  if (blends.size() % repeats != 0) return std::nullopt;
+  stride.count = static_cast<std::int64_t>(blends.size() / repeats);
+  if (repeats < blends.size()) stride.step = at(repeats) - at(0);
+  for (std::size_t i = 0; i < blends.size(); ++i) {
+    if (at(i) != at(0) + static_cast<std::int64_t>(i / repeats) * stride.step) return std::nullopt;
+  }
+  return stride;
+}
+
+// Nearest Resize by strides.  Errors: kUnsupported for other places.
+StepResult PrepareStridedResize(const NodePlan& node, const Dims& dims,
+                                const std::vector<std::vector<Blend>>& blends) {
+  std::vector<Stride> strides;
+  for (const std::vector<Blend>& axis : blends) {
+    const auto stride = StrideOf(axis);
+    if (!stride.has_value()) return node.Unsupported("places that are not evenly apart");
+    strides.push_back(*stride);
+  }
+  return PrepareStridedMove(node, {.output_of_several = {},
+                                   .dims = dims,
+                                   .parts = [&](const std::vector<Dims>& x, const Dims& y) {
+                                     MovedPart part;
+                                     for (std::size_t d = 0; d < strides.size(); ++d) {
+                                       const Stride& s = strides[d];
+                                       part.first_from += blends[d][0].parts[0].at * x[0][d];
+                                       part.dims.insert(part.dims.end(), {s.count, s.repeats});
+                                       part.from.insert(part.from.end(), {s.step * x[0][d], 0});
+                                       part.to.insert(part.to.end(), {s.repeats * y[d], y[d]});
+                                     }
+                                     return std::vector{std::move(part)};
+                                   }});
+}
+
 Sources SourcesOf(const std::vector<std::vector<Blend>>& blends, const Dims& from) {
   const Dims strides = format::RowMajorStrides(from);
   Sources sources{0};
@@ -125,20 +205,31 @@ Sources SourcesOf(const std::vector<std::vector<Blend>>& blends, const Dims& fro
 }  // namespace
 
 StepResult PrepareResize(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const format::Tensor* x_type, node.TypeOf(0));
   const ResizeModes modes = ResizeModesOf(node);
-  QTX_ASSIGN_OR_RETURN(const auto axes, ResizeAxesOf(node, x->tensor.dims, modes));
+  QTX_ASSIGN_OR_RETURN(const auto axes, ResizeAxesOf(node, x_type->dims, modes));
   Dims dims;
   for (const ResizeAxis& axis : axes) dims.push_back(axis.to);
-  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   const bool empty = std::ranges::find(dims, 0) != dims.end();
   const bool blends = modes.linear || modes.crops;
-  QTX_RETURN_IF_ERROR(
-      CheckTypes(node, std::span(&x, 1), y, blends ? Plain::kNumbers : Plain::kAny));
   std::vector<std::vector<Blend>> all;
   for (const ResizeAxis& axis : axes) {
     all.push_back(empty ? std::vector<Blend>() : BlendsOf(axis, modes));
   }
+  if (!empty && !modes.crops) {
+    StepResult step = node.Unsupported("");
+    if (modes.linear) {
+      const auto linear = LinearAxesOf(node, all, axes);
+      if (linear.has_value()) step = PrepareLinearResize(node, dims, *linear);
+    } else {
+      step = PrepareStridedResize(node, dims, all);
+    }
+    if (step.has_value() || step.error().code != ErrorCode::kUnsupported) return step;
+  }
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
+  QTX_RETURN_IF_ERROR(
+      CheckTypes(node, std::span(&x, 1), y, blends ? Plain::kNumbers : Plain::kAny));
   if (empty) return MakeSelection({x}, y, Sources());
   if (!blends) return MakeSelection({x}, y, SourcesOf(all, x->tensor.dims));
   const float outside = node.Float("extrapolation_value");

@@ -81,6 +81,7 @@ class Selection : public Step {
   void Choose(Sources from) { from_ = std::move(from); }
   void Choose(SourceFunction from) { choose_ = std::move(from); }
 
+  std::string_view Path() const override { return CopiesBytes() ? "index move" : kGeneralPath; }
   Result<void> Run() override {
     if (choose_) {
       QTX_ASSIGN_OR_RETURN(from_, choose_());
@@ -123,6 +124,9 @@ class Selection : public Step {
 
 class Sequence : public Step {
  public:
+  std::string_view Path() const override {
+    return steps_.empty() || steps_[0] == nullptr ? kGeneralPath : steps_[0]->Path();
+  }
   explicit Sequence(std::vector<std::unique_ptr<Step>> steps) : steps_(std::move(steps)) {}
   Result<void> Run() override {
     for (const auto& step : steps_) {

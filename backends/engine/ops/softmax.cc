@@ -43,6 +43,7 @@ class Softmax : public Step {
     }
   }
 
+  std::string_view Path() const override { return "softmax"; }
   Result<void> Run() override {
     if (y_->tensor.bytes.empty()) return {};
     for (std::int64_t row = 0; row < rows_.count(); ++row) {

@@ -30,9 +30,14 @@ Result<void> CheckComparable(const NodePlan& node, const Value* x) {
 class ArgExtreme : public Step {
  public:
   ArgExtreme(const Value* x, Value* y, AxisRows rows, bool least, bool last)
-      : x_(x), y_(y), rows_(rows), least_(least), last_(last) {}
+      : x_(x), y_(y), rows_(rows), least_(least), last_(last), stored_(IsOrdered(x->tensor)) {}
 
+  std::string_view Path() const override { return stored_ ? "arg extreme" : kGeneralPath; }
   Result<void> Run() override {
+    // Stored integers of one scale are in the order of their reals.
+    if (stored_ && x_->tensor.elem_type == ElementType::kInt8Q) return RunStored<std::int8_t>();
+    if (stored_ && x_->tensor.elem_type == ElementType::kUint8Q) return RunStored<std::uint8_t>();
+    if (stored_) return RunStored<std::int16_t>();
     const NumberReader x(x_->tensor);
     for (std::int64_t row = 0; row < rows_.count(); ++row) {
       y_->tensor.As<std::int64_t>()[static_cast<std::size_t>(row)] = Place(RowOf(x, rows_, row));
@@ -41,6 +46,30 @@ class ArgExtreme : public Step {
   }
 
  private:
+  template <typename T>
+  Result<void> RunStored() {
+    const auto* stored = reinterpret_cast<const T*>(x_->tensor.bytes.data());
+    const auto y = y_->tensor.As<std::int64_t>();
+    for (std::int64_t row = 0; row < rows_.count(); ++row) {
+      const T* values = stored + rows_.First(row);
+      std::int64_t best = 0;
+      for (std::int64_t i = 1; i < rows_.length; ++i) {
+        const T a = values[i * rows_.stride];
+        const T b = values[best * rows_.stride];
+        if ((least_ ? a < b : b < a) || (last_ && a == b)) best = i;
+      }
+      y[static_cast<std::size_t>(row)] = best;
+    }
+    return {};
+  }
+
+  static bool IsOrdered(const Tensor& tensor) {
+    const bool known = tensor.elem_type == ElementType::kInt8Q ||
+                       tensor.elem_type == ElementType::kUint8Q ||
+                       tensor.elem_type == ElementType::kInt16Q;
+    return known && PerTensorOf(tensor).has_value();
+  }
+
   std::int64_t Place(const std::vector<Number>& row) const {
     std::size_t best = 0;
     for (std::size_t i = 1; i < row.size(); ++i) {
@@ -59,7 +88,7 @@ class ArgExtreme : public Step {
   const Value* x_;
   Value* y_;
   AxisRows rows_;
-  bool least_, last_;
+  bool least_, last_, stored_;
 };
 
 // The places along the axis that TopK names, in its order.

@@ -5,6 +5,7 @@
 #include "engine/ops/indexing.h"
 #include "engine/ops/movement.h"
 #include "engine/ops/select.h"
+#include "engine/ops/strided_move.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -105,36 +106,66 @@ Result<Dims> PaddedDims(const NodePlan& node, const Dims& from,
   return dims;
 }
 
+Dims Permuted(const Dims& values, const std::vector<std::int64_t>& order) {
+  Dims permuted;
+  for (const std::int64_t axis : order) permuted.push_back(values[static_cast<std::size_t>(axis)]);
+  return permuted;
+}
+
+// What the pads leave of x, and where it goes.
+MovedPart KeptPart(const Dims& from, std::span<const std::int64_t> pads, const Dims& x,
+                   const Dims& y) {
+  MovedPart part{.from = x, .to = y};
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    const Kept kept(from[d], pads[d], pads[from.size() + d]);
+    part.dims.push_back(std::max<std::int64_t>(kept.kept, 0));
+    part.first_from += kept.first * x[d];
+    part.first_to += std::max<std::int64_t>(pads[d], 0) * y[d];
+  }
+  return part;
+}
+
 }  // namespace
 
 StepResult PrepareTranspose(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
-  const Dims& from = x->tensor.dims;
+  QTX_ASSIGN_OR_RETURN(const Tensor* x_type, node.TypeOf(0));
+  const Dims from = x_type->dims;
   std::vector<std::int64_t> order;
   for (std::size_t i = from.size(); i-- > 0;) order.push_back(static_cast<std::int64_t>(i));
   order = node.node().IntsOr("perm", order);
-  const Dims strides = format::RowMajorStrides(from);
-  Dims dims;
-  Dims moved;
-  for (const std::int64_t axis : order) {
-    dims.push_back(from[static_cast<std::size_t>(axis)]);
-    moved.push_back(strides[static_cast<std::size_t>(axis)]);
-  }
+  const Dims dims = Permuted(from, order);
+  StepResult strided = PrepareStridedMove(
+      node, {.output_of_several = {},
+             .dims = dims,
+             .channels_stay = order.size() > 1 && order[1] == 1,
+             .parts = [&](const std::vector<Dims>& x, const Dims& y) {
+               return std::vector{MovedPart{.dims = dims, .from = Permuted(x[0], order), .to = y}};
+             }});
+  if (strided.has_value() || strided.error().code != ErrorCode::kUnsupported) return strided;
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
-  return MakeMove(node, x, y, StridedIndex(dims, moved));
+  return MakeMove(node, x, y, StridedIndex(dims, Permuted(format::RowMajorStrides(from), order)));
 }
 
 StepResult PreparePad(const NodePlan& node) {
-  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(const Tensor* x_type, node.TypeOf(0));
   const PadMode mode = ModeOf(node);
-  const Dims& from = x->tensor.dims;
+  const Dims from = x_type->dims;
   QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> pads, PadsOf(node, from.size()));
   QTX_ASSIGN_OR_RETURN(const Dims dims, PaddedDims(node, from, pads));
-  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   const Value* padding = nullptr;
   if (mode == PadMode::kConstant) {
-    QTX_ASSIGN_OR_RETURN(padding, PaddingOf(node, x->tensor.elem_type));
+    QTX_ASSIGN_OR_RETURN(padding, PaddingOf(node, x_type->elem_type));
+    StepResult strided = PrepareStridedMove(
+        node, {.output_of_several = {},
+               .dims = dims,
+               .parts = [&](const std::vector<Dims>& x,
+                            const Dims& y) { return std::vector{KeptPart(from, pads, x[0], y)}; },
+               .padding = padding});
+    if (strided.has_value() || strided.error().code != ErrorCode::kUnsupported) return strided;
   }
+  QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
+  QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   return MakeMove(node, x, y, PaddedIndex(from, dims, pads, mode), padding);
 }
 

@@ -2,6 +2,7 @@
 // messages of proto/qtx/backend.proto (serve.h turns one into the other).
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,13 @@ struct Description {
 
 inline constexpr int kMaxRepetitions = 1 << 20;  // of one Measure
 
+/// The time that a node took, or a part of its work.
+struct NodeTime {
+  std::size_t node = 0;  // its index in the graph
+  std::string path;      // how it is computed: a kernel's name, "general"
+  double seconds = 0;
+};
+
 /// A prepared model. Its destructor is Release.
 class PreparedModel {
  public:
@@ -36,6 +44,11 @@ class PreparedModel {
   /// REQUIRES: 1 <= repetitions <= kMaxRepetitions.
   virtual Result<std::vector<double>> Measure(std::span<const format::Tensor> inputs,
                                               int repetitions);
+  /// What the nodes took in `repetitions` computations together; a node may be there several times,
+  /// or not at all.  Errors: as Run; kUnsupported where a backend does not know.
+  /// REQUIRES: as Measure.
+  virtual Result<std::vector<NodeTime>> Profile(std::span<const format::Tensor> inputs,
+                                                int repetitions);
 };
 
 class Backend {

@@ -1,0 +1,140 @@
+#include "engine/ops/real_conversion.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::ElementType;
+using format::Tensor;
+
+constexpr std::size_t kBlock = 256;
+using Reals = std::array<double, kBlock>;
+
+// FLOAT, or integers of one scale.
+struct Form {
+  ElementType storage = ElementType::kUndefined;
+  PerTensor parameters;
+};
+
+std::optional<Form> FormOf(const Tensor& type) {
+  Form form{.storage = format::StorageOf(type.elem_type), .parameters = {}};
+  if (type.elem_type == ElementType::kFloat) return form;
+  const bool known = form.storage == ElementType::kInt8 || form.storage == ElementType::kUint8 ||
+                     form.storage == ElementType::kInt16 || form.storage == ElementType::kUint16;
+  const auto parameters = PerTensorOf(type);
+  if (!known || !parameters.has_value()) return std::nullopt;
+  form.parameters = *parameters;
+  return form;
+}
+
+// Calls visit with a value of the storage's type.
+template <typename Visit>
+void WithType(ElementType storage, Visit visit) {
+  if (storage == ElementType::kInt8) return visit(std::int8_t{});
+  if (storage == ElementType::kUint8) return visit(std::uint8_t{});
+  if (storage == ElementType::kInt16) return visit(std::int16_t{});
+  visit(std::uint16_t{});
+}
+
+// Exact: a difference of 17 bits times a scale of 24.
+void Load(const Form& from, const std::byte* elements, std::size_t first, std::size_t n,
+          Reals& reals) {
+  if (from.storage == ElementType::kFloat) {
+    std::copy_n(reinterpret_cast<const float*>(elements) + first, n, reals.begin());
+    return;
+  }
+  WithType(from.storage, [&]<typename T>(T) {
+    const T* stored = reinterpret_cast<const T*>(elements) + first;
+    for (std::size_t i = 0; i < n; ++i) {
+      reals[i] = (stored[i] - from.parameters.offset) * from.parameters.scale;
+    }
+  });
+}
+
+std::int64_t StoredExactly(double real, const PerTensor& to) {
+  if (std::isnan(real)) return std::clamp<std::int64_t>(to.offset, to.stored.min, to.stored.max);
+  if (std::isinf(real)) return real < 0 ? to.stored.min : to.stored.max;
+  const Term term{real, 1};
+  return RoundHalfEven({{&term, 1}, to.scale, 1}, to.Rounded()) + to.offset;
+}
+
+// The quotient errs by 2^-53 of itself, which the clamp bounds by 2^17. A sum with 1.5 * 2^52 is
+// rounded to an integer, ties to even.
+template <typename T>
+void StoreIntegers(const Reals& reals, std::size_t n, const PerTensor& to, T* stored) {
+  constexpr double kRounder = 0x1.8p52;
+  constexpr double kDoubt = 0.5 - 0x1p-30;
+  const auto low = static_cast<double>(to.Rounded().min) - 1;
+  const auto high = static_cast<double>(to.Rounded().max) + 1;
+  std::array<double, kBlock> nearest;
+  bool certain = true;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double steps = reals[i] / to.scale;
+    const double within = steps < low ? low : steps > high ? high : steps;
+    nearest[i] = (within + kRounder) - kRounder;
+    certain &= std::fabs(within - nearest[i]) < kDoubt;  // false for NaN
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!certain) {
+      stored[i] = static_cast<T>(StoredExactly(reals[i], to));
+      continue;
+    }
+    const auto value = static_cast<std::int32_t>(nearest[i]) + to.offset;
+    stored[i] = static_cast<T>(std::clamp<std::int64_t>(value, to.stored.min, to.stored.max));
+  }
+}
+
+void Store(const Reals& reals, std::size_t first, std::size_t n, const Form& to,
+           std::byte* results) {
+  if (to.storage == ElementType::kFloat) {
+    float* floats = reinterpret_cast<float*>(results) + first;
+    for (std::size_t i = 0; i < n; ++i) floats[i] = static_cast<float>(reals[i]);
+    return;
+  }
+  WithType(to.storage, [&]<typename T>(T) {
+    StoreIntegers(reals, n, to.parameters, reinterpret_cast<T*>(results) + first);
+  });
+}
+
+// A bound that is one binary64; minus or plus infinity for none.
+std::optional<double> BoundAs(const std::optional<Term>& bound, double none) {
+  if (!bound.has_value()) return none;
+  const bool exact = bound->scale == 1 || std::fabs(bound->integer) < 0x1p29;
+  return exact ? std::optional(bound->integer * bound->scale) : std::nullopt;
+}
+
+}  // namespace
+
+bool ConvertReals(const Tensor& from, std::span<const std::byte> elements, const Tensor& to,
+                  std::span<std::byte> results, const RealBounds& bounds) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto source = FormOf(from);
+  const auto target = FormOf(to);
+  const auto low = BoundAs(bounds.low, -kInfinity);
+  const auto high = BoundAs(bounds.high, kInfinity);
+  if (!source || !target || !low || !high) return false;
+  if (source->storage == ElementType::kFloat && target->storage == ElementType::kFloat) {
+    return false;  // NaN keeps its bits elsewhere
+  }
+  const bool bounded = bounds.low.has_value() || bounds.high.has_value();
+  const auto count =
+      elements.size() * 8 / static_cast<std::size_t>(format::BitWidth(from.elem_type));
+  Reals reals;
+  for (std::size_t i = 0; i < count; i += kBlock) {
+    const std::size_t n = std::min(kBlock, count - i);
+    Load(*source, elements.data(), i, n, reals);
+    for (std::size_t k = 0; bounded && k < n; ++k) {
+      reals[k] = reals[k] < *low ? *low : reals[k];
+      reals[k] = *high < reals[k] ? *high : reals[k];
+    }
+    Store(reals, i, n, *target, results.data());
+  }
+  return true;
+}
+
+}  // namespace qtx::backend::engine
