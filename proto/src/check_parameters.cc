@@ -80,10 +80,49 @@ std::optional<StoredElement> FindOutside(const Tensor& tensor, IntegerRange rang
   return find(UnpackInt32(tensor));
 }
 
-// Whether the bits of the codes make no integer outside `range`.
+// Whether the bits of the codes make no integer outside `range`. Those of floats have none.
 bool HoldsOnly(const RecordLayout& layout, IntegerRange range) {
   const FieldLayout& codes = *layout.Find(EncodedRole::kCode);
-  return codes.add >= range.min && codes.add + (1 << codes.width) - 1 <= range.max;
+  return !IsIntegerStorage(codes.type) ||
+         (codes.add >= range.min && codes.add + (1 << codes.width) - 1 <= range.max);
+}
+
+// element_types.C5.
+void CheckStored(const ModelView& view, const TensorData& data, const TensorType& type,
+                 const std::string& place, Findings& findings) {
+  if (!IsIntegerStorage(type.elem_type)) return;
+  // Most types take all that their storage holds: such weights are not read.
+  const IntegerRange range = StoredRange(type.elem_type, *type.quantization);
+  if (range == StorageRange(type.elem_type)) return;
+  const auto tensor = LoadInitializer(view, data.name);
+  if (!tensor.has_value()) {
+    findings.Add("element_types.C4", place, tensor.error().where + ": " + tensor.error().message);
+    return;
+  }
+  const auto outside = FindOutside(*tensor, range);
+  if (!outside) return;
+  findings.Add("element_types.C5", place + " [" + std::to_string(outside->element) + "]",
+               FoundExpected(std::to_string(outside->value),
+                             std::to_string(range.min) + " to " + std::to_string(range.max)));
+}
+
+// What CheckType has not said of an encoded initializer. It has read the records where they have
+// factors.
+void CheckRecords(const ModelView& view, const TensorData& data, const TensorType& type,
+                  const std::string& place, Findings& findings) {
+  const auto layout = RecordLayout::Make(type);
+  if (!layout.has_value()) return;
+  auto there = layout->CheckCarrier(data);
+  if (there.has_value()) there = CheckCarrier(data, view.model().folder);
+  if (!there.has_value()) {
+    const bool said = type.quantization->encoding->fields.size() > 1;
+    if (!said) {
+      findings.Add("encoding.C2", place, there.error().where + ": " + there.error().message);
+    }
+    return;
+  }
+  if (!HoldsOnly(*layout, StoredRange(type.elem_type, *type.quantization)))
+    CheckStored(view, data, type, place, findings);
 }
 
 }  // namespace
@@ -122,32 +161,18 @@ void CheckInitializerType(const ModelView& view, const TensorData& data, const T
     findings.Add("shape.C4", place + ": shape", "expected fixed dimensions for an initializer");
     return;
   }
-  // What is wrong with levels, code books and encodings, CheckType has said.
-  if (IsEncoded(type) && !RecordLayout::Make(type).has_value()) return;
+  if (IsEncoded(type)) return CheckRecords(view, data, type, place, findings);
+  // What is wrong with levels and code books, CheckType has said.
   const bool derived =
       type.quantization && (HasLevels(*type.quantization) || HasCodeBook(*type.quantization));
-  if (derived && !Resolve(view, type, data.name).has_value()) return;
+  if (derived && !Resolve(view, type).has_value()) return;
   if (auto there = CheckInitializer(view, data.name); !there.has_value()) {
     const std::string& clause = there.error().clause;
     findings.Add(clause.empty() ? "element_types.C4" : clause, place,
                  there.error().where + ": " + there.error().message);
     return;
   }
-  if (!IsIntegerStorage(type.elem_type)) return;
-  // Most types take all that their storage holds: such weights are not read.
-  const IntegerRange range = StoredRange(type.elem_type, *type.quantization);
-  if (range == StorageRange(type.elem_type)) return;
-  if (IsEncoded(type) && HoldsOnly(*RecordLayout::Make(type), range)) return;
-  const auto tensor = LoadInitializer(view, data.name);
-  if (!tensor.has_value()) {
-    findings.Add("element_types.C4", place, tensor.error().where + ": " + tensor.error().message);
-    return;
-  }
-  const auto outside = FindOutside(*tensor, range);
-  if (!outside) return;
-  findings.Add("element_types.C5", place + " [" + std::to_string(outside->element) + "]",
-               FoundExpected(std::to_string(outside->value),
-                             std::to_string(range.min) + " to " + std::to_string(range.max)));
+  CheckStored(view, data, type, place, findings);
 }
 
 }  // namespace qtx::format
