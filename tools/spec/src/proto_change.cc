@@ -136,17 +136,24 @@ std::string Say(const ProtoField& field) {
   return field.name + " = " + std::to_string(field.number) + " of " + field.message;
 }
 
-// "| 12 | `scale_levels` | ..." of the chapter of a message.
+// "| 12 | `scale_levels` | ..." of the chapter of a message, which may have tables of others after
+// a line "The message `OTHER` ...".
 std::vector<ProtoField> FieldsOfChapter(const Document& chapter, const std::string& message) {
+  constexpr std::string_view kMessage = "The message `";
   std::vector<ProtoField> fields;
   const std::string_view text = chapter.markdown;
+  std::string_view current = message;
   int line = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t stop = std::min(text.find('\n', at), text.size());
     const std::string_view row = text.substr(at, stop - at);
     at = stop + 1;
     ++line;
-    if (!row.starts_with("| ")) continue;
+    if (row.starts_with(kMessage)) {
+      current = row.substr(kMessage.size());
+      current = current.substr(0, current.find('`'));
+    }
+    if (current != message || !row.starts_with("| ")) continue;
     std::int64_t number = 0;
     const auto [rest, status] = std::from_chars(row.data() + 2, row.data() + row.size(), number);
     const std::string_view name = row.substr(static_cast<std::size_t>(rest - row.data()));
