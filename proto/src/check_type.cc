@@ -218,8 +218,9 @@ struct TypeChecker {
       Report("quantization.C2", "quantization.scale[" + std::to_string(i) + "]",
              FoundExpected(HexFloat(q.scale[i]),
                            positive ? "a finite value above 0" : "a finite value"));
-      break;
+      return;
     }
+    if (HasSignedScale(q)) version = kCodeBooksVersion;
   }
 
   void CheckOffsets(const Quantization& q) {
@@ -301,7 +302,6 @@ struct TypeChecker {
     if (!resolved || (!count && HasLevels(*type.quantization))) return;
     if (count && !CheckEncoding()) return;
     if (!CheckLevels(&*resolved)) return;
-    if (HasSignedScale(*resolved)) version = kCodeBooksVersion;
     if (count) CheckScales(*resolved, *count);
     CheckOffsets(*resolved);
     CheckRange(*resolved);

@@ -67,6 +67,7 @@ Result<Conversion> ToEightBits(const format::Model& model, ElementType to, const
   for (auto* list : {&graph.inputs, &graph.outputs, &graph.values}) {
     for (format::ValueInfo& info : *list) {
       if (!info.type || info.type->elem_type != from || !info.type->quantization) continue;
+      if (format::HasCodeBook(*info.type->quantization)) continue;  // codes are no integers
       auto type = Shifted(model, *info.type, to);
       if (!type.has_value()) return At("value '" + info.name + "'", type.error());
       info.type = *std::move(type);

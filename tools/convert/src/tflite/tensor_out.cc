@@ -130,6 +130,10 @@ Result<format::TensorType> TypeIn(const format::ModelView& model, const std::str
       if (format::HasBase(*type.quantization)) {
         return Error{ErrorCode::kUnsupported, "'" + name + "'", "base_levels: TFLite has no base"};
       }
+      if (!format::HasIntegerForm(*type.quantization)) {
+        return Error{ErrorCode::kUnsupported, "'" + name + "'",
+                     "TFLite has no code book and no scale of 0 or below"};
+      }
     }
     return type;
   }

@@ -69,6 +69,10 @@ Result<format::TensorType> TfliteWriter::Type(const std::string& value) const {
     if (format::HasBase(*type.quantization)) {
       return Unsupported("value '" + value + "'", "base_levels: TFLite has no base");
     }
+    if (!format::HasIntegerForm(*type.quantization)) {
+      return Unsupported("value '" + value + "'",
+                         "TFLite has no code book and no scale of 0 or below");
+    }
   }
   return to_signed_ ? ToSigned(std::move(type)) : type;
 }
