@@ -10,6 +10,7 @@
 #include <map>
 
 #include "qtx/format/annotation.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/levels.h"
 
 namespace qtx::format {
@@ -105,6 +106,38 @@ Quantization& AddBook(Model& model) {
   model.opset_imports[1].version = kCodeBooksVersion;
   return *model.graph.values.back().type->quantization;
 }
+
+// Another initializer, of one record: four codes of 4 bits and a factor of 8 for each two.
+Quantization& AddRecord(Model& model) {
+  ValueInfo value = Value("record", kUint4Q, {4}, 1.0F);
+  Quantization& q = *value.type->quantization;
+  q = Quantization();
+  q.axis = {0};
+  q.block_shape = {2};
+  q.scale_levels.resize(1);
+  Encoding& encoding = q.encoding.emplace();
+  encoding.record_bytes = 4;
+  encoding.record_shape = {4};
+  encoding.fields.resize(2);
+  encoding.fields[0].elem_type = kUint8;
+  encoding.fields[0].bits.resize(1);
+  encoding.fields[0].bits[0].width = 4;
+  encoding.fields[0].bits[0].count = {4};
+  encoding.fields[0].bits[0].stride = {4};
+  encoding.fields[1] = encoding.fields[0];
+  encoding.fields[1].role = EncodedRole::kScale;
+  encoding.fields[1].bits[0].width = 8;
+  encoding.fields[1].bits[0].record_bit = 16;
+  encoding.fields[1].bits[0].count = {2};
+  encoding.fields[1].bits[0].stride = {8};
+  model.graph.values.push_back(std::move(value));
+  Tensor bytes = *MakeTensor(kUint8, {4});
+  bytes.bytes = {std::byte{0x21}, std::byte{0x43}, std::byte{1}, std::byte{2}};
+  model.graph.initializers.push_back(ToTensorData("record", bytes));
+  model.opset_imports[1].version = kEncodingVersion;
+  return *model.graph.values.back().type->quantization;
+}
+BitSpan& CodesOf(Quantization& q) { return q.encoding->fields[0].bits[0]; }
 
 Statistics Measured() {
   Statistics statistics;
@@ -299,6 +332,43 @@ const Broken kBroken[] = {
        p.w = Levelled(p.model);
        p.model.graph.initializers[1] = ToTensorData("fine", *MakeTensor(kUint8, {5}));
      }},
+    {"encoding.C1", "quantization.encoding",
+     [](Parts p) {
+       AddRecord(p.model);
+       p.model.graph.initializers.pop_back();
+       p.model.graph.inputs.push_back(p.model.graph.values.back());
+       p.model.graph.values.pop_back();
+     }},
+    {"encoding.C2", "quantization.scale_levels[0]",
+     [](Parts p) {
+       AddRecord(p.model);
+       p.model.graph.initializers.back() = ToTensorData("record", *MakeTensor(kUint8, {5}));
+     }},
+    {"encoding.C3", "quantization.encoding.record_bytes",
+     [](Parts p) { AddRecord(p.model).encoding->record_bytes = 4097; }},
+    {"encoding.C4", "quantization.encoding.record_shape[0]",
+     [](Parts p) { AddRecord(p.model).encoding->record_shape = {3}; }},
+    {"encoding.C5", "quantization.encoding.field[1].level",
+     [](Parts p) { AddRecord(p.model).encoding->fields[1].level = 1; }},
+    {"encoding.C6", "quantization.encoding.field[1]",
+     [](Parts p) {
+       Quantization& q = AddRecord(p.model);
+       q.encoding->record_shape = {1};
+       CodesOf(q).count = {1};
+       p.model.graph.initializers.back() = ToTensorData("record", *MakeTensor(kUint8, {16}));
+     }},
+    {"encoding.C7", "quantization.encoding.field[0].elem_type",
+     [](Parts p) { AddRecord(p.model).encoding->fields[0].elem_type = kFloat16; }},
+    {"encoding.C8", "quantization.encoding.field[0].bits[0]",
+     [](Parts p) { CodesOf(AddRecord(p.model)).count = {5}; }},
+    {"encoding.C9", "quantization.encoding.field[0].bits[0]",
+     [](Parts p) { CodesOf(AddRecord(p.model)).stride = {-4}; }},
+    {"encoding.C10", "quantization.encoding.field[0]",
+     [](Parts p) { CodesOf(AddRecord(p.model)).count = {3}; }},
+    {"encoding.C11", "quantization.encoding.field[0]",
+     [](Parts p) { AddRecord(p.model).encoding->fields[0].bias = 1; }},
+    {"encoding.C12", "quantization.encoding.field[1]",
+     [](Parts p) { AddRecord(p.model).encoding->fields[1].unknown_fields = "\x08\x03"; }},
     {"quantization.C14", "quantization.scale_levels[1].block_shape",
      [](Parts p) {
        (p.w = Levelled(p.model)).quantization->scale_levels[1].block_shape = {3, 1};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct NamedLayout {
   std::vector<EncodedField> fields;
   bool negated_base = false;  // real = ... - base
   std::vector<float> code_book = {};
+  std::optional<IntegerRange> range = {};  // of the stored values, where the storage has more
 };
 
 using Ints = std::vector<std::int32_t>;
@@ -91,14 +93,20 @@ inline std::vector<NamedLayout> GgmlLayouts() {
        22,
        32,
        {Half(kScale, 0, 0),
-        Codes(kUint8, {Span(0, 4, 48, halves, eight_four), Span(4, 1, 16, {32}, {1})}, -16)}},
+        Codes(kUint8, {Span(0, 4, 48, halves, eight_four), Span(4, 1, 16, {32}, {1})}, -16)},
+       false,
+       {},
+       IntegerRange{-16, 15}},
       {"Q5_1",
        kUint8Q,
        {1, 32},
        24,
        32,
        {Half(kScale, 0, 0), Half(kBase, 0, 2),
-        Codes(kUint8, {Span(0, 4, 64, halves, eight_four), Span(4, 1, 32, {32}, {1})})}},
+        Codes(kUint8, {Span(0, 4, 64, halves, eight_four), Span(4, 1, 32, {32}, {1})})},
+       false,
+       {},
+       IntegerRange{0, 31}},
       {"Q8_0",
        kInt8Q,
        {1, 32},
@@ -139,7 +147,9 @@ inline std::vector<NamedLayout> GgmlLayouts() {
        32,
        {Half(kScale, 1, 0), Half(kBase, 1, 2), SixBits(kScale), SixBits(kBase),
         Codes(kUint8, {Span(0, 4, 384, nibbles, of_nibbles), Span(4, 1, 128, {32, 8}, {8, 1})})},
-       true},
+       true,
+       {},
+       IntegerRange{0, 31}},
       {"Q6_K",
        kInt8Q,
        {1, 256},
@@ -148,7 +158,10 @@ inline std::vector<NamedLayout> GgmlLayouts() {
        {Codes(kUint8,
               {Span(0, 4, 0, {64, 2, 2}, {8, 4, 512}), Span(4, 2, 1024, quarters, of_quarters)},
               -32),
-        Field(kScale, 0, kInt8, {Span(0, 8, 1536, {16}, {8})}), Half(kScale, 1, 208)}},
+        Field(kScale, 0, kInt8, {Span(0, 8, 1536, {16}, {8})}), Half(kScale, 1, 208)},
+       false,
+       {},
+       IntegerRange{-32, 31}},
       {"IQ4_NL",
        kUint4Q,
        {1, 32},
@@ -215,6 +228,10 @@ inline TensorType TypeOf(const NamedLayout& layout, const Dims& dims) {
   type.shape = ToShape(dims);
   Quantization& q = type.quantization.emplace();
   q.code_book = layout.code_book;
+  if (layout.range) {
+    q.quant_min = layout.range->min;
+    q.quant_max = layout.range->max;
+  }
   q.encoding = Encoding{.record_bytes = layout.record_bytes,
                         .record_shape = layout.record_shape,
                         .fields = layout.fields,
