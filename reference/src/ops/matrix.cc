@@ -106,7 +106,7 @@ void MultiplyFloats(const ProductOperands& operands, const MatrixProduct& produc
 
 // Integers of 32 bits, whose sums need more than 64.
 void MultiplyWide(const MatrixProduct& product, std::span<const std::int64_t> bias,
-                   ProductSum* sum) {
+                  ProductSum* sum) {
   const auto length = static_cast<std::size_t>(product.left.columns);
   std::vector<std::int64_t> xs(length);
   std::vector<std::int64_t> ws(length);
