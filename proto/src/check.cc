@@ -393,7 +393,7 @@ std::vector<std::string> CheckedRules() {
           "quantization.C9",  "quantization.C10",  "quantization.C11",  "quantization.C12",
           "quantization.C13", "quantization.C14",  "quantization.C15",  "quantization.C16",
           "quantization.C17", "quantization.C18",  "quantization.C19",  "quantization.C21",
-          "quantization.C24", "requantization.C1", "requantization.C2", "requantization.C3",
+          "quantization.C22", "requantization.C1", "requantization.C2", "requantization.C3",
           "shape.C1",         "shape.C2",          "shape.C3",          "shape.C4",
           "statistics.C1",    "statistics.C2",     "statistics.C3",     "statistics.C4",
           "statistics.C5",    "statistics.C6",     "statistics.C7",     "versioning.C1",

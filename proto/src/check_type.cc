@@ -103,13 +103,13 @@ struct TypeChecker {
     return true;
   }
 
-  // quantization.C24.
+  // quantization.C22.
   void CheckRealType() {
     const ElementType real = type.quantization->real_type;
     const bool quantized = IsQuantized(type.elem_type);
     if (real == ElementType::kUndefined) return;
     if (quantized ? IsRealType(real) : real == type.elem_type) return;
-    Report("quantization.C24", "quantization.real_type",
+    Report("quantization.C22", "quantization.real_type",
            FoundExpected(std::to_string(static_cast<int>(real)),
                          quantized
                              ? "the code of FLOAT, FLOAT16 or BFLOAT16"

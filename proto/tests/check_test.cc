@@ -304,7 +304,7 @@ const Broken kBroken[] = {
     {"quantization.C12", "quantization.storage_type",
      [](Parts p) { p.x.quantization->storage_type = kInt8; }},
     {"quantization.C12", "quantization.storage_type", [](Parts p) { p.x.elem_type = kFloat; }},
-    {"quantization.C24", "quantization.real_type",
+    {"quantization.C22", "quantization.real_type",
      [](Parts p) {
        p.x.quantization->real_type = kDouble;
        p.model.opset_imports[1].version = 3;
