@@ -43,7 +43,7 @@ def read_quantization(m, type_, shape, initializers, is_initializer, records=Non
         storage = None
     if m.real_type is not None:
         known = [TYPES[c].name for c in (m.real_type,) if c in TYPES]
-        require(known and known[0] in (REALS if type_.quantized else (type_.name,)), C % 24, "real_type %d" % m.real_type)
+        require(known and known[0] in (REALS if type_.quantized else (type_.name,)), C % 22, "real_type %d" % m.real_type)
     check_axes(m.axis, shape, C % 7)
     block = list(m.block_shape) or [1] * len(m.axis)
     require(not m.block_shape or len(m.block_shape) == len(m.axis) and min(m.block_shape) >= 1, C % 8)
