@@ -82,6 +82,18 @@ constexpr TypeSet kQuantizedFloats = {ElementType::kFloat, ElementType::kFloat16
 // QuantizeLinear and DequantizeLinear -----------------------------------------------------------
 
 // quantize_linear.C1, dequantize_linear.C1: an opset of ai.onnx has fewer types of scales.
+// Of any sign: what is divided by a scale is quantized.
+Result<void> DequantizedScaleIsFinite(const Application& a) {
+  const Tensor* scale = a.Input(1).constant;
+  constexpr TypeSet kTypes = kQuantizedFloats | TypeSet{ElementType::kFloat8E8M0};
+  if (scale == nullptr || !kTypes.Has(scale->elem_type)) return {};
+  for (const double value : StoredValues(*scale)) {
+    if (std::isfinite(value)) continue;
+    return BadInput(a, 1, "scale " + std::to_string(value), "a finite value");
+  }
+  return {};
+}
+
 Result<void> QuantizedScaleTypes(const Application& a, TypeSet since_19) {
   const bool microsoft = !a.schema.domain.empty();
   TypeSet types = kQuantizedScale;
@@ -223,7 +235,7 @@ OpSchema DequantizeLinearRow(std::string_view domain) {
                          {"block_size", AttributeType::kInt, std::int64_t{0}, false, 21},
                          {"output_dtype", AttributeType::kInt, std::int64_t{0}, false, 23}},
           .checks = {{"dequantize_linear.C1", DequantizeLinearTypes},
-                     {"dequantize_linear.C2", QuantizedScaleIsPositive(1)},
+                     {"dequantize_linear.C2", DequantizedScaleIsFinite},
                      {"dequantize_linear.C3",
                       Both({QuantizedTypeIsThatOf(2, 0), QuantizedZeroPointFits(2, 1)})},
                      {"dequantize_linear.C4", QuantizedLayout}},

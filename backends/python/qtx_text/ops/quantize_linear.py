@@ -98,7 +98,7 @@ class DequantizeLinear:  # dequantize_linear.S1 to S6
         call.require(z is None or z.type is x.type, "C3", "the zero point is not of the type of x")
         parameters(call, "C4", call.dims(0), call.dims(1), call.dims(2) if z is not None else None, "C3")
         if s.data is not None:
-            call.require(all(math.isfinite(v) and v > 0 for v in s.data), "C2")
+            call.require(all(math.isfinite(v) for v in s.data), "C2")
         if z is not None and z.type.kind == "small" and z.data is not None:
             call.require(all(v == 0 for v in z.data), "C3", "a zero point of a float8")
         return [x.dims], [TYPES[to]]
