@@ -42,6 +42,7 @@ std::set<std::string> Parameters(const QdqPlan& plan, const Graph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (!plan.removed.contains(i) && !plan.replaced.contains(i)) continue;
     const auto& inputs = graph.nodes[i].inputs;
+    if (graph.nodes[i].op_type == "Gather") names.insert(inputs[0]);  // a code book
     if (inputs.size() > 1) names.insert(inputs.begin() + 1, inputs.end());
   }
   return names;
