@@ -81,7 +81,6 @@ constexpr TypeSet kQuantizedFloats = {ElementType::kFloat, ElementType::kFloat16
 
 // QuantizeLinear and DequantizeLinear -----------------------------------------------------------
 
-// quantize_linear.C1, dequantize_linear.C1: an opset of ai.onnx has fewer types of scales.
 // Of any sign: what is divided by a scale is quantized.
 Result<void> DequantizedScaleIsFinite(const Application& a) {
   const Tensor* scale = a.Input(1).constant;
@@ -94,6 +93,7 @@ Result<void> DequantizedScaleIsFinite(const Application& a) {
   return {};
 }
 
+// quantize_linear.C1, dequantize_linear.C1: an opset of ai.onnx has fewer types of scales.
 Result<void> QuantizedScaleTypes(const Application& a, TypeSet since_19) {
   const bool microsoft = !a.schema.domain.empty();
   TypeSet types = kQuantizedScale;
