@@ -15,6 +15,8 @@ from onnx import TensorProto, helper
 from common import MICROSOFT, Forms, distance, in_reference, in_runtime
 
 RNG = np.random.default_rng(31)
+# What DequantizeLinear does not have: scales of 0 and below, other constants of FLOAT16 reals.
+NOT_LOWERED = ("greater than 0", "is no FLOAT16")
 
 
 class Weights:
@@ -188,13 +190,19 @@ def hold(program, case, folder):
     same = np.array_equal(ours, expected)  # 0 and -0 are equal: a sum of products has no -0
     far = distance(ours, expected)
     assert same or (not case.bits_of and far < 1e-6), f"weights differ by {far:.1e}"
-    forms.lower()
+    differs = forms.come_back()
+    assert not differs, differs
+    found = "same bits" if same else f"{far:.1e}"
+    try:
+        forms.lower()
+    except RuntimeError as error:
+        if not any(why in str(error) for why in NOT_LOWERED):
+            raise
+        return found + ", not lowered"
     lowered = in_runtime(forms.lowered, case.given)["Y"]
     assert distance(lowered, expected) < (1e-6 if expected.dtype == np.float32 else 1e-3), "lowered weights differ"
     assert forms.lift(), "lifting gives other bytes"
-    differs = forms.come_back()
-    assert not differs, differs
-    return "same bits" if same else f"{far:.1e}"
+    return found
 
 
 def main():
