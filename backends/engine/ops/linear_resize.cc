@@ -94,7 +94,8 @@ class LinearResize : public Step {
 std::vector<Pass> PassesOf(const Buffer& x, const std::vector<LinearAxis>& axes) {
   const Dims strides = StridesOf(x.type.dims, x.layout);
   std::vector<std::size_t> order;
-  for (std::size_t d = 0; d < axes.size(); ++d) order.push_back(d);
+  // Of axes with one stride, all but one have size 1, the last of them the innermost.
+  for (std::size_t d = axes.size(); d-- > 0;) order.push_back(d);
   std::ranges::stable_sort(order, {}, [&](std::size_t d) { return strides[d]; });
   Dims sizes = x.type.dims;
   std::vector<Pass> passes;

@@ -235,7 +235,8 @@ bool Rounded(const mpfr_t y, float scale, std::int32_t offset, format::IntegerRa
 // Whole tables, of every stored value that 8 and 16 bits have.
 TEST(Tables, AreWhatMpfrRounds) {
   for (const Claim& claim : kClaims) {
-    if (std::string_view(claim.op_type) == "Elu") continue;  // other above zero
+    const std::string_view name(claim.op_type);
+    if (name == "Elu" || name.starts_with("Quick")) continue;  // other above zero; no operator
     for (const ElementType type : {ElementType::kInt8Q, ElementType::kInt16Q}) {
       const format::IntegerRange range = format::StorageRange(type);
       std::vector<std::int32_t> all;
