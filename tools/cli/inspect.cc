@@ -297,6 +297,7 @@ std::string ParametersText(const Quantization& q) {
   if (q.encoding) {
     text += fmt::format(" in records of {} bytes per {}", q.encoding->record_bytes,
                         format::ToString(std::span<const std::int64_t>(q.encoding->record_shape)));
+  }
   if (q.real_type != format::ElementType::kUndefined) {
     text += fmt::format(" in {}", format::Name(q.real_type));
   }
