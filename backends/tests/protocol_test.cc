@@ -182,8 +182,9 @@ TEST(Protocol, RefusesParametersThatDoNotFit) {
   };
   EXPECT_EQ(refuse([](auto& q) { q.scale.push_back(1); }),
             "request.run.inputs[0]: quantization.scale");
-  EXPECT_EQ(refuse([](auto& q) { q.scale[0] = 0; }), "request.run.inputs[0]: quantization.scale");
-  EXPECT_EQ(refuse([](auto& q) { q.scale[1] = -1; }), "request.run.inputs[0]: quantization.scale");
+  EXPECT_EQ(refuse([](auto& q) { q.scale[0] = INFINITY; }),
+            "request.run.inputs[0]: quantization.scale");
+  EXPECT_EQ(refuse([](auto& q) { q.scale[1] = NAN; }), "request.run.inputs[0]: quantization.scale");
   EXPECT_EQ(refuse([](auto& q) { q.offset.pop_back(); }),
             "request.run.inputs[0]: quantization.offset");
   EXPECT_EQ(refuse([](auto& q) { q.scale_tensor = "s"; }),

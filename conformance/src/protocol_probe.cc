@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -227,8 +228,9 @@ class Probe {
     refused("Run with a byte too many", [](Tensor& input) { input.bytes.emplace_back(); });
     refused("Run with a byte too few", [](Tensor& input) { input.bytes.pop_back(); });
     refused("Run with negative dims", [](Tensor& input) { input.dims.assign(1, -1); });
-    refused("Run with a scale that is not positive",
-            [](Tensor& input) { input.quantization->scale.front() = -1; });
+    refused("Run with an infinite scale", [](Tensor& input) {
+      input.quantization->scale.front() = std::numeric_limits<float>::infinity();
+    });
     refused("Run with more scales than its input has places for", [](Tensor& input) {
       auto& scale = input.quantization->scale;
       scale.insert(scale.end(), 2, scale.front());

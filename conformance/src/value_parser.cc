@@ -151,7 +151,10 @@ Result<format::Tensor> ParseData(const Yaml& node, const Place& place,
                                  const format::TensorType& type) {
   if (!node.is_list() && !node.is_scalar()) return Refuse(place, node, "expected a list of values");
   QTX_ASSIGN_OR_RETURN(format::Dims dims, DimsFor(type, node, place));
-  auto made = format::MakeTensor(type.elem_type, std::move(dims), type.quantization);
+  // An annotation is no part of what is given.
+  const bool quantized = format::IsQuantized(type.elem_type);
+  auto made = format::MakeTensor(type.elem_type, std::move(dims),
+                                 quantized ? type.quantization : std::nullopt);
   if (!made) return Refuse(place, node, made.error().message);
   format::Tensor tensor = *std::move(made);
   if (IsIntegerData(type.elem_type)) {

@@ -90,8 +90,7 @@ Operand::Operand(std::string name, const format::Tensor& tensor, const ElementTa
       type_(tensor.elem_type),
       table_(table),
       dims_(tensor.dims),
-      // An annotation is a remark.
-      quantization_(format::IsQuantized(tensor.elem_type) ? tensor.quantization : std::nullopt),
+      quantization_(tensor.quantization),
       has_dims_(true),
       size_(format::ElementCount(tensor)),
       has_elements_(true) {

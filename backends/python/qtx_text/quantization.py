@@ -111,7 +111,7 @@ def read_quantization(m, type_, shape, initializers, is_initializer, records=Non
     if not type_.quantized:
         return None, version
     return Quant(type_, scales, offsets, list(m.axis), list(m.block_shape), lo, hi, bases, m.requantization, m,
-                 book, encoding), version
+                 book, encoding, signed), version
 
 
 def read_code_book(m, type_, storage, initializers, is_initializer):

@@ -216,11 +216,11 @@ class Quant:
     """The parameters of a quantized value: scales as binary32 numbers, offsets, bases, a code book."""
 
     def __init__(self, type_, scales, offsets, axis, block, lo, hi, bases=None, requantization=None, message=None,
-                 book=None, encoding=None):
+                 book=None, encoding=None, signed=False):
         self.type, self.scales, self.offsets, self.axis, self.block = type_, scales, offsets, axis, block
         self.lo, self.hi, self.bases, self.requantization, self.message = lo, hi, bases, requantization, message
         self.book, self.encoding = book, encoding
-        self.integer_form = bases is None and book is None and all(s > 0 for s in scales)  # quantization.S8
+        self.integer_form = bases is None and book is None and not signed  # quantization.S8; alpha may have any sign
         self.reals = [exact(s) for s in scales]  # an infinity where alpha has carried a scale beyond binary32
         self._index = None
         self.half = HALF_FLOATS.get(getattr(message, "real_type", None))  # of the reals (quantization.S13); else None

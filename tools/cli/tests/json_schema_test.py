@@ -31,7 +31,8 @@ OPTIONAL = {
     "inspect.nodes": "origin",
     "inspect.inferred": "shape",
     **{f"inspect.{values}": "shape statistics statistics.histogram requantization scale_levels base_levels must_understand "
-       "scale_tensor offset_tensor quant_min quant_max storage_type real_type scale_levels.block_shape base_levels.block_shape" for values in ("inputs", "outputs", "values")},
+       "scale_tensor offset_tensor quant_min quant_max storage_type real_type code_book code_book_tensor encoding encoding.field.level "
+       "encoding.field.bias scale_levels.block_shape base_levels.block_shape" for values in ("inputs", "outputs", "values")},
     "quantization_report.layers": "weights bias",
     **{f"quantization_report.{value}": "shape histogram" for value in ("layers.output", "layers.weights", "layers.bias", "outputs")},
     "validate": "merged min_coverage",
@@ -128,10 +129,12 @@ def every_field():
     """A quantization with each field that there is, which no single model would have, and statistics beyond it."""
     level = field(1, floats(0.5)) + field(3, varint(2))
     requantization = field(1, varint(2 * 5)) + field(2, varint(2 * 3))
+    span = b"".join(field(number, 1) for number in (1, 2, 3, 4)) + field(5, varint(2)) + field(6, varint(4))
+    records = field(1, 2) + field(2, varint(1)) + field(3, field(1, 1) + field(2, 1) + field(3, 3) + field(4, 2) + field(5, span))
     return b"".join([
         field(1, floats(1e30)), field(2, varint(2)), field(3, varint(0)), field(4, varint(1)), field(5, "s"), field(6, "o"),
         field(7, 3), field(8, 4), field(9, 2), field(10, requantization), field(12, level), field(13, field(2, "t")),
-        field(14, varint(12))])
+        field(14, varint(12)), field(15, floats(0.5)), field(16, "b"), field(17, 10), field(18, records)])
 
 
 def write_models(folder):
