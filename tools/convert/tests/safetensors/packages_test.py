@@ -335,7 +335,7 @@ def run(case, program, folder):
         at = tuple(numpy.argwhere(wrong)[0])
         faults.append(f'{wrong.sum()} of {wrong.size} reals differ, first {at}: {found[at]}, package {expected[at]}')
     (folder / 'cast.onnx').write_bytes(casts(model, [case.weight]))
-    status, said = qtx(program, 'run', folder / 'cast.onnx', '-o', folder / 'out', '-q')
+    status, said = qtx(program, 'run', folder / 'cast.onnx', '--output-dir', folder / 'out', '-q')
     results = sorted(folder.glob('out/*.npy'))
     if status or not results:
         faults.append(f'run: {said.strip()[:300]}')
