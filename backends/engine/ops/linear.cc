@@ -22,18 +22,20 @@ struct Parameters {
   const Value* zero_point = nullptr;  // null: 0
   ElementType type = ElementType::kUndefined;
   Quantization granularity;         // axis and block_shape alone
+  bool divides = false;             // by the scales
   Error bad_scale, bad_zero_point;  // what is found at run time
 };
 
-// The parameters of the present run. Each scale is a binary32 (quantize_linear.C2).
+// The parameters of the present run. Each scale is a binary32, which a divisor needs above 0
+// (quantize_linear.C2, dequantize_linear.C2).
 Result<Quantization> Read(const Parameters& p) {
   Quantization q = p.granularity;
   const NumberReader scales(p.scale->tensor);
   for (std::int64_t i = 0; i < format::ElementCount(p.scale->tensor); ++i) {
     const Number scale = scales(i);
-    const bool positive = scale.finite() && scale.Sign() > 0;
-    q.scale.push_back(positive ? static_cast<float>(scale.value().get_d()) : 0);
-    if (!positive || mpq_class(q.scale.back()) != scale.value()) return p.bad_scale;
+    const bool allowed = scale.finite() && (scale.Sign() > 0 || !p.divides);
+    q.scale.push_back(allowed ? static_cast<float>(scale.value().get_d()) : 0);
+    if (!allowed || mpq_class(q.scale.back()) != scale.value()) return p.bad_scale;
   }
   if (p.zero_point == nullptr) return q;
   if (format::IsIntegerStorage(p.zero_point->tensor.elem_type)) {
@@ -138,7 +140,9 @@ Result<void> SetGranularity(const NodePlan& node, const Dims& own, const Dims& d
 
 Result<Parameters> ParametersOf(const NodePlan& node, const Dims& dims, ElementType storage) {
   Parameters p;
-  p.bad_scale = node.Breaks("C2", "a scale is no finite binary32 that is greater than 0");
+  p.divides = node.node().op_type == "QuantizeLinear";
+  p.bad_scale = node.Breaks("C2", p.divides ? "a scale is no finite binary32 that is greater than 0"
+                                            : "a scale is no finite binary32");
   p.bad_zero_point = node.Breaks("C3", "a zero point of floats is not 0");
   p.type = *format::QuantizedOf(storage);
   QTX_ASSIGN_OR_RETURN(p.scale, node.Input(1));

@@ -306,11 +306,12 @@ std::optional<std::int64_t> DepthOf(const Application& a) {
 Result<void> HasDepth(const Application& a) {
   QTX_RETURN_IF_ERROR(IsScalar(1)(a));
   if (FloatsOf(a.Input(1)) && !DepthOf(a)) {
-    return BadInput(a, 1, std::to_string(FloatsOf(a.Input(1))->front()), "a value below 2^62");
+    return BadInput(a, 1, std::to_string(FloatsOf(a.Input(1))->front()),
+                    "a value of at least 0 and below 2^62");
   }
   const std::int64_t depth = DepthOf(a).value_or(0);
-  if (depth < 0) return BadInput(a, 1, std::to_string(depth), "at least 0");
-  return {};
+  if (depth >= 0 && depth < std::int64_t{1} << 62) return {};
+  return BadInput(a, 1, std::to_string(depth), "a value of at least 0 and below 2^62");
 }
 
 // one_hot.C4: the axis is one of y.

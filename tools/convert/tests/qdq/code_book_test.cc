@@ -13,6 +13,7 @@ namespace {
 
 using format::ElementType;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 // y = MatMul(x, w), w UINT4Q [4,2] of 16 values in blocks of 2 along axis 0.
@@ -134,10 +135,12 @@ TEST(FromOnnx, TakesANegativeScaleOfAConstantAlone) {
 TEST(Kinds, WithoutCodeBooksRefuseThem) {
   format::Model model = WithCodeBook();
   for (const Kind& kind : Kinds()) {
-    if (kind.name == "qdq" || kind.name == "qtx" || kind.write == nullptr) continue;
+    // GGUF has code books of its own, safetensors takes what it gave alone.
+    const bool others = kind.name == "gguf" || kind.name == "safetensors";
+    if (others || kind.name == "qdq" || kind.name == "qtx" || kind.write == nullptr) continue;
     const auto refused = Write(model, kind);
     ASSERT_FALSE(refused.has_value()) << kind.name;
-    EXPECT_EQ(refused.error().where, "value 'w'") << kind.name;
+    EXPECT_THAT(refused.error().where, EndsWith("value 'w'")) << kind.name;
     EXPECT_THAT(refused.error().message, HasSubstr("code_book")) << kind.name;
   }
 }

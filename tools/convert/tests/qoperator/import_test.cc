@@ -241,9 +241,6 @@ TEST(FromQOperator, NamesWhatIsWrong) {
   type.model.graph.outputs[0].type->elem_type = ElementType::kUint8;
   EXPECT_EQ(Refusal(type.model),
             "node 'y_node' (QLinearConv): value 'y': declared UINT8, its zero point is INT8");
-  OnnxMaker bnb;
-  bnb.Node("MatMulBnb4", {"a", "b", "absmax"}, {"y"});
-  EXPECT_TRUE(Refusal(bnb.model).starts_with("node 'y_node' (MatMulBnb4): op_type MatMulBnb4: "));
 }
 
 }  // namespace
