@@ -90,7 +90,8 @@ Operand::Operand(std::string name, const format::Tensor& tensor, const ElementTa
       type_(tensor.elem_type),
       table_(table),
       dims_(tensor.dims),
-      quantization_(tensor.quantization),
+      // An annotation is a remark.
+      quantization_(format::IsQuantized(tensor.elem_type) ? tensor.quantization : std::nullopt),
       has_dims_(true),
       size_(format::ElementCount(tensor)),
       has_elements_(true) {
