@@ -78,6 +78,24 @@ class Limits : public Program {
     }
     return Write("nested.onnx", *model.Serialize());
   }
+  // An initializer in records of this many bytes.
+  std::string Records(std::int32_t bytes) const {
+    format::ValueInfo info{.name = "w", .type = format::TensorType()};
+    info.type->elem_type = format::ElementType::kInt8Q;
+    info.type->shape = format::ToShape(format::Dims{1});
+    format::EncodedField codes{.elem_type = format::ElementType::kInt8, .bits = {{.width = 8}}};
+    info.type->quantization =
+        format::Quantization{.scale = {1},
+                             .encoding = format::Encoding{
+                                 .record_bytes = bytes, .record_shape = {1}, .fields = {codes}}};
+    const format::Tensor records = *format::MakeTensor(format::ElementType::kUint8, {bytes});
+    format::Model model;
+    model.ir_version = 8;
+    model.opset_imports = {{"", 17, ""}, {"qtx", 3, ""}};
+    model.graph.initializers = {format::ToTensorData("w", records)};
+    model.graph.values = {info};
+    return Write("records.onnx", *model.Serialize());
+  }
   // A Loop that nothing ends.
   std::string Endless() const {
     const auto value = [](const char* name, format::ElementType type, const format::Dims& dims) {
@@ -326,6 +344,16 @@ TEST_F(Limits, AreThoseOfTheReadme) {
          return "run " + Endless() + " --input " + Path("x.npy") + " --output-dir " + Path("o");
        },
        "bodies would run more than 65536 times"},
+      {"record of an encoded initializer", "4096 bytes, 2^15 elements, 9 fields of 64 spans",
+       [&] { return "check " + Records(4097); }, "found 4097, expected 1 to 4096"},
+      {"header of safetensors", "10^8 bytes, 2^24 values; 4,096 files of one model",
+       [&] {
+         // 100,000,001 and the beginning of a header.
+         const std::string bytes("\x01\xe1\xf5\x05\0\0\0\0{", 9);
+         return "convert " + Write("h.safetensors", bytes + std::string(99, ' ')) + " -o " +
+                Path("o.onnx");
+       },
+       "found a length of 100000001, expected at most 100000000 bytes"},
       {"functions of a model, where they are expanded", "2^17 nodes, 2^31 bytes, calls 8 deep",
        [&] { return "convert " + Recursive() + " -o " + Path("o.onnx"); },
        "found functions that call each other more than 8 deep"},
