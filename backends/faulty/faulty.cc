@@ -7,6 +7,7 @@
 
 #include "call.h"
 #include "faults.h"
+#include "qtx/backend/half_reals.h"
 #include "qtx/format/check.h"
 #include "qtx/format/levels.h"
 
@@ -139,6 +140,7 @@ class Prepared : public PreparedModel {
     if (graph.nodes.empty() || graph.nodes.size() > kMostNodes) {
       return Error{ErrorCode::kUnsupported, "graph", "a network: this backend is for operators"};
     }
+    if (!exact_) QTX_RETURN_IF_ERROR(DeclineHalfReals(graph));
     for (const format::TensorData& initializer : graph.initializers) {
       QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(model_, initializer.name));
       if (format::ElementCount(tensor) > kMostElements) {
