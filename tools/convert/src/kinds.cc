@@ -134,7 +134,8 @@ void Prepend(std::vector<LedgerEntry> entries, std::vector<LedgerEntry>& to) {
 }
 
 // For forms without encodings and levels: reads the records and multiplies levels out, then calls
-// `write`. `own_forms`: the writer says itself which bases, code books and signs of scales it holds.
+// `write`. `own_forms`: the writer says itself which bases, code books and signs of scales it
+// holds.
 template <Result<Export> (*write)(const format::Model&, const Options&), bool own_forms = false>
 Result<Export> Flat(const format::Model& model, const Options& options) {
   if (format::HasEncoding(model)) {

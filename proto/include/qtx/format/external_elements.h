@@ -10,8 +10,8 @@
 
 namespace qtx::format {
 
-/// A tensor whose elements are `length` bytes at `offset` of the file `location`, a path relative to
-/// the folder of its model.
+/// A tensor whose elements are `length` bytes at `offset` of the file `location`, a path relative
+/// to the folder of its model.
 TensorData ToExternalData(std::string name, ElementType storage, Dims dims,
                           const std::string& location, std::int64_t offset, std::int64_t length);
 

@@ -67,8 +67,7 @@ Result<Conversion> FromFlat(const format::Model& model, const Options& options,
     QTX_ASSIGN_OR_RETURN(pairs.model, RewriteQonnx(pairs.model, ledger));
   }
   if (!as_recorded) {
-    if (model.OpsetVersion("") >= kExpandedOpset)
-      pairs.model = ExpandContrib(pairs.model, ledger);
+    if (model.OpsetVersion("") >= kExpandedOpset) pairs.model = ExpandContrib(pairs.model, ledger);
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
