@@ -1,7 +1,7 @@
 """The tutorials: pages of Markdown whose Python cells run in order and print what the block of text below each one says.
 
-A line of `...` or a `...` within a line of such a block stands for any text (times, versions). Cells after
-`<!-- needs: NAME -->`, to the next heading of its section's level, are left out where NAME, one of `NEEDS`, is not there.
+A line of `...` or a `...` within a line of such a block stands for any text (times, versions, the size of the suite). Cells
+after `<!-- needs: NAME -->`, to the next heading of its section's level, are left out where NAME, one of `NEEDS`, is not there.
 """
 
 import contextlib
