@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_proto.py QTX [BASE]: holds quantized_types.diff and annotations.diff to what proto.md says of them.
+"""check_proto.py QTX [BASE]: holds the three diffs of this folder to what proto.md says of them.
 
 QTX is the program `qtx`. BASE is onnx/onnx.in.proto of ONNX, by default that of the installed package. The diffs must
 apply to it, the results compile in ONNX's four forms (onnx.proto and onnx-ml.proto, proto2 and proto3), and the
@@ -15,6 +15,7 @@ import tempfile
 sys.dont_write_bytecode = True
 try:
     import onnx
+    from google.protobuf import json_format
     import qtx
     import upstream
 except ImportError as error:
@@ -22,6 +23,7 @@ except ImportError as error:
     sys.exit(77)
 
 MODELS = upstream.HERE.parent.parent / "conformance/cases/models"
+LAST = f"stage{len(upstream.DIFFS)}"
 REALS = ("min", "max", "mean", "std")
 COUNTS = ("count", "nan_count", "infinity_count", "source")
 SCHEMES = ["unspecified", "asymmetric", "symmetric", "asymmetric_pow2", "symmetric_pow2", "symmetric_uint8"]
@@ -45,14 +47,41 @@ def seen(value, codes):
             present = bool(getattr(q, field)) if field.endswith("tensor") else q.HasField(field)
             if present:
                 result[key] = getattr(q, field)
-        if q.storage_type:
-            result["storage_type"] = codes[q.storage_type]
+        for key in ("storage_type", "real_type"):
+            if getattr(q, key):
+                result[key] = codes[getattr(q, key)]
+        for key in ("scale_levels", "base_levels"):
+            if getattr(q, key):
+                result[key] = [factors(level) for level in getattr(q, key)]
+        if q.code_book:
+            result["code_book"] = list(q.code_book)
+        if q.code_book_tensor:
+            result["code_book_tensor"] = q.code_book_tensor
+        if q.HasField("encoding"):
+            result["encoding"] = records(q.encoding, codes)
         if q.HasField("requantization"):
             result["requantization"] = {"multiplier": list(q.requantization.multiplier),
                                         "shift": list(q.requantization.shift)}
     if tensor.HasField("statistics"):
         result["statistics"] = measured(tensor.statistics)
     return result
+
+
+def factors(level):
+    result = {"tensor": level.tensor} if level.tensor else {"value": list(level.value)}
+    return result | ({"block_shape": list(level.block_shape)} if level.block_shape else {})
+
+
+def records(encoding, codes):
+    def field(f):
+        result = {"role": ("code", "scale", "base")[f.role], "elem_type": codes[f.elem_type]}
+        result |= {"level": f.level} if f.role else {}
+        result |= {"bias": f.bias} if f.bias else {}
+        return result | {"bits": [{key: getattr(span, key) for key in ("value_bit", "width", "first", "record_bit")} |
+                                  {key: list(getattr(span, key)) for key in ("count", "stride")} for span in f.bits]}
+
+    return {"record_bytes": encoding.record_bytes, "record_shape": list(encoding.record_shape),
+            "field": [field(f) for f in encoding.field]}
 
 
 def measured(s):
@@ -68,9 +97,11 @@ def inspected(value):
     """The same of `qtx inspect --json`, whose reals are hexadecimal."""
     result = {key: value[key] for key in ("name", "elem_type", "scale", "offset", "axis", "block_shape", "scheme",
                                           "scale_tensor", "offset_tensor", "quant_min", "quant_max", "storage_type",
-                                          "requantization") if key in value}
-    if "scale" in result:
-        result["scale"] = [float.fromhex(x) for x in result["scale"]]
+                                          "requantization", "real_type", "scale_levels", "base_levels", "code_book",
+                                          "code_book_tensor", "encoding") if key in value}
+    reals = [result, *result.get("scale_levels", ()), *result.get("base_levels", ())]
+    for item, key in ((item, key) for item in reals for key in ("scale", "code_book", "value") if key in item):
+        item[key] = [float.fromhex(x) for x in item[key]]
     if "statistics" in value:
         s = value["statistics"]
         result["statistics"] = {key: s[key] for key in (*COUNTS, "axis", "histogram") if key in s}
@@ -95,10 +126,11 @@ def compare(path, program, ours, theirs, codes):
 
 
 def written_here(ours, folder):
-    """A file with what the networks lack: bounds of 0, blocks, several axes, negative zero points, names."""
+    """A file with what the networks lack: bounds of 0, blocks, several axes, negative zero points, names; products of
+    factors, a code book, records, FLOAT16."""
     model = ours()
     model.ir_version = 10
-    for domain, version in (("", 21), ("qtx", 1)):
+    for domain, version in (("", 21), ("qtx", 3)):
         entry = model.opset_import.add()
         entry.domain, entry.version = domain, version
     graph = model.graph
@@ -112,13 +144,21 @@ def written_here(ours, folder):
         for d in dims:
             tensor.shape.dim.add().dim_value = d
         for key, content in fields.items():
-            item = getattr(tensor.quantization, key, None)
-            item.extend(content) if isinstance(content, list) else setattr(tensor.quantization, key, content)
+            json_format.ParseDict({key: content}, tensor.quantization)
 
     value(graph.input, "folded", 1003, [2, 4], scale=[0.5], zero_point=[-3], quant_min=0, quant_max=0x7F)
     value(graph.input, "blocks", 1022, [2, 4], scale=[1, 2, 4, 2.0 ** -149], zero_point=[-8, 7, 0, -1], axis=[0, 1],
           block_shape=[1, 2])
     value(graph.input, "meant", 1, [2, 4], scale=[0.25], zero_point=[255], storage_type=2, scheme=1)
+    value(graph.value_info, "product", 1021, [2, 4], axis=[0, 1], block_shape=[1, 2],
+          scale_levels=[{"tensor": "fine"}, {"value": [0.5, -0.25], "block_shape": [1, 4]}],
+          base_levels=[{"value": [-1.5] * 4}])
+    value(graph.value_info, "book", 1025, [4], scale=[-2], code_book=[-1, -0.25, 0.25, 3], real_type=10)
+    value(graph.value_info, "named_book", 1021, [4], scale=[1], code_book_tensor="nf4", real_type=16)
+    value(graph.value_info, "records", 1022, [1, 4], axis=[0, 1], block_shape=[1, 4], scale_levels=[{}], encoding={
+        "record_bytes": 4, "record_shape": [1, 4], "field": [
+            {"role": "SCALE", "elem_type": 10, "bits": [{"width": 16}]},
+            {"elem_type": 2, "bias": -8, "bits": [{"width": 4, "record_bit": 16, "count": [2, 2], "stride": [8, -4]}]}]})
     statistics = graph.input[2].type.tensor_type.statistics
     for key, number in zip(REALS, (-1.5, 2.5, 0.1, 1.25)):
         getattr(statistics, key).append(number)
@@ -161,13 +201,13 @@ def check_files(program, text, pools, folder):
     ours = upstream.model_class(
         upstream.compiled(upstream.translate(upstream.with_qtx_numbers(text)), folder, "qtx_numbers"))
     codes = {v.number: v.name for v in
-             pools["stage2_ml_proto2"].FindEnumTypeByName("onnx.TensorProto.DataType").values}
+             pools[f"{LAST}_ml_proto2"].FindEnumTypeByName("onnx.TensorProto.DataType").values}
     files = [written_here(ours, folder)]
     for network in sorted(MODELS.glob("*/*.tflite")):
         files.append(folder / f"{network.parent.name}.onnx")
         qtx.run(program, "convert", network, "-o", files[-1])
     for proto in (2, 3):
-        theirs = upstream.model_class(pools[f"stage2_ml_proto{proto}"])
+        theirs = upstream.model_class(pools[f"{LAST}_ml_proto{proto}"])
         check_stock(theirs)
         count = sum(compare(path, program, ours, theirs, codes) for path in files)
         print(f"proto{proto}: {count} quantized types in {len(files)} files are as QTX reads them")
@@ -190,7 +230,7 @@ def main():
             require(not same, "the diffs do not apply to the base they are of")
             print("skipped: the diffs do not apply to this base")
             sys.exit(77)
-        print("diffs: both apply")
+        print(f"diffs: all {len(texts)} apply")
         check_files(sys.argv[1], texts[-1], compile_all(texts, folder), folder)
 
 

@@ -9,7 +9,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool
 from google.protobuf.message_factory import GetMessageClass
 
 HERE = pathlib.Path(__file__).resolve().parent
-DIFFS = ("quantized_types.diff", "annotations.diff")
+DIFFS = ("quantized_types.diff", "annotations.diff", "weights.diff")
 BASE = ("1.23.2", "1857814b80aa2e9bdfdf4a2ddacf281934253578d7294f31c866cf2397bade90")
 # Upstream's number of a field of TypeProto.Tensor, and QTX's.
 NUMBERS = {"quantization = 3;": "quantization = 1001;", "statistics = 4;": "statistics = 1002;"}
@@ -28,7 +28,7 @@ def is_base(data):
 
 
 def patched(data, folder):
-    """The text of onnx.in.proto after the first diff, and after both; None where they do not apply."""
+    """The text of onnx.in.proto after each diff; None where they do not apply."""
     target = folder / "onnx/onnx.in.proto"
     target.parent.mkdir()
     target.write_bytes(data)
