@@ -69,6 +69,10 @@ double QuickDecay(double x) {
   return std::ldexp(series, -static_cast<int>(k));
 }
 
+// Of exp(-|x|), and of exp(-|2 x|).
+double SigmoidByDecay(double decay, double x) { return (x < 0 ? decay : 1) / (1 + decay); }
+double TanhByDecay(double decay, double x) { return std::copysign((1 - decay) / (1 + decay), x); }
+
 }  // namespace
 
 Estimate EstimateExp(double x) {
@@ -82,26 +86,18 @@ Estimate EstimateExpm1(double x) { return {Decay(x) - 1, 0x1p-51}; }
 Estimate EstimateLog(double x) { return Logarithm({x, 0}, std::log(x)); }
 
 Estimate EstimateSigmoid(double x) {
-  const double decay = Decay(x);
-  const double value = x < 0 ? decay / (1 + decay) : 1 / (1 + decay);
+  const double value = SigmoidByDecay(Decay(x), x);
   return {value, value * 0x1p-49 + kNothing};
 }
 
-Estimate EstimateTanh(double x) {
-  const double decay = Decay(2 * x);
-  return {std::copysign((1 - decay) / (1 + decay), x), 0x1p-49};
-}
+Estimate EstimateTanh(double x) { return {TanhByDecay(Decay(2 * x), x), 0x1p-49}; }
 
 Estimate QuickSigmoid(double x) {
-  const double decay = QuickDecay(x);
-  const double value = x < 0 ? decay / (1 + decay) : 1 / (1 + decay);
+  const double value = SigmoidByDecay(QuickDecay(x), x);
   return {value, value * 0x1p-44 + kNothing};
 }
 
-Estimate QuickTanh(double x) {
-  const double decay = QuickDecay(2 * x);
-  return {std::copysign((1 - decay) / (1 + decay), x), 0x1p-44};
-}
+Estimate QuickTanh(double x) { return {TanhByDecay(QuickDecay(2 * x), x), 0x1p-44}; }
 
 Estimate EstimateErf(double x) {
   if (std::fabs(x) > kErfReach) return {std::copysign(1.0, x), 0x1p-60};
