@@ -18,7 +18,8 @@ using format::ElementType;
 using format::Tensor;
 using format::ValueRule;
 
-constexpr int kMaxDraws = 100;  // for one input or attribute
+constexpr int kMaxDraws = 100;                  // for one input or attribute
+constexpr std::int64_t kMostSpliced = 1 << 20;  // elements of a shape of parts of two
 
 // Values of ONNX's attributes of type STRING and STRINGS.
 constexpr const char* kWords[] = {"constant",
@@ -228,7 +229,9 @@ Dims Maker::DimsLikeOthers() {
     case 3:
       return Spliced({}, 0, dims, axis);
     case 4:
-      return Spliced(dims, axis, more, random_.Below(more.size() + 1));
+      changed = Spliced(dims, axis, more, random_.Below(more.size() + 1));
+      return format::ElementCount(changed).value_or(kMostSpliced + 1) > kMostSpliced ? dims
+                                                                                     : changed;
     case 5:
       changed[axis] = Size(9);
       return changed;

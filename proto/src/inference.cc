@@ -63,9 +63,9 @@ bool HaveSameInputs(const catalogue::OnnxOperator& old, const catalogue::OnnxOpe
 
 }  // namespace
 
-Inference::Inference(const FlatModel& flat)
+Inference::Inference(const FlatModel& flat, Rules rules)
     : opset_(OnnxOpset(flat.model())),
-      is_stock_(flat.model().OpsetVersion(kDomain) == 0),
+      is_stock_(rules == Rules::kOfTheModel && flat.model().OpsetVersion(kDomain) == 0),
       folder_(flat.model().folder) {
   const Graph& graph = flat.model().graph;
   Declare(graph.values);

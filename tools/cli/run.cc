@@ -18,6 +18,7 @@
 #include "node_times.h"
 #include "progress.h"
 #include "qtx/conformance/report.h"
+#include "qtx/convert/convert.h"
 #include "qtx/format/limits.h"
 #include "qtx/format/npy.h"
 #include "qtx/format/print.h"
@@ -239,8 +240,9 @@ int Run(const RunOptions& options) {
   files.push_back({"the model", options.model});
   const auto writable = CheckOutputs({{"--json", options.json}}, files);
   if (!writable.has_value()) return Fail(writable.error());
-  const auto model = LoadModel(options.model);
+  auto model = LoadModel(options.model);
   if (!model.has_value()) return Fail(model.error());
+  *model = convert::InDefinedForms(*std::move(model)).model;
   const auto paths = OutputFiles(*model, options);
   if (!paths.has_value()) return Fail(paths.error());
   const auto inputs =

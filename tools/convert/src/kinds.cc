@@ -79,18 +79,26 @@ std::optional<Error> BrokenByWriter(const format::Model& written) {
                broken->clause};
 }
 
-// The extended form defines nodes of opset 13 and later: what quantized values go through in the
-// form of an older one moves to it first.
+// The text defines nodes of opset 13 and later, and those of older ones that have the same form.
+constexpr std::int64_t kOldestDefined = 13;
+
+bool HasUndefinedForm(const format::Model& model) {
+  return format::OnnxOpset(model) < kOldestDefined &&
+         !format::Inference(format::FlatModel(model), format::Rules::kOfTheText)
+              .undefined()
+              .empty();
+}
+
+// What quantized values go through in an older form moves to a newer one first.
 Result<Conversion> ReadOnnx(const Source& source, const Options& options) {
-  constexpr std::int64_t kOldestDefined = 13;
   QTX_ASSIGN_OR_RETURN(const format::Model model, OnnxOf(source));
   auto conversion = FromOnnx(model, options);
-  if (!conversion.has_value() || format::OnnxOpset(model) >= kOldestDefined ||
-      !BrokenRule(conversion->model, ErrorCode::kInvalid, "")) {
-    return conversion;
-  }
+  if (!conversion.has_value() || format::OnnxOpset(model) >= kOldestDefined) return conversion;
+  const bool broken = BrokenRule(conversion->model, ErrorCode::kInvalid, "").has_value();
+  if (!broken && !HasUndefinedForm(conversion->model)) return conversion;
   Ledger ledger(options);
   const auto raised = ToOpset(model, kOldestDefined, ledger);
+  if (!raised.has_value() && !broken) return conversion;
   if (!raised.has_value()) return raised.error();
   conversion = FromOnnx(*raised, options);
   if (!conversion.has_value()) return conversion;
@@ -103,6 +111,11 @@ Result<Conversion> ReadOnnx(const Source& source, const Options& options) {
 Result<Conversion> ReadAsItIs(const Source& source, const Options&) {
   QTX_ASSIGN_OR_RETURN(format::Model model, OnnxOf(source));
   return Conversion{std::move(model), {}};
+}
+
+Result<Conversion> ReadFloat(const Source& source, const Options& options) {
+  QTX_ASSIGN_OR_RETURN(format::Model model, OnnxOf(source));
+  return InDefinedForms(std::move(model), options);
 }
 
 Result<Export> WriteAsItIs(const format::Model& model, const Options& options) {
@@ -208,7 +221,7 @@ constexpr std::array kKinds = {
          ReadOnnx, OfFloats<Flat<ToQonnx>>},
     Kind{"qdq", "stock ONNX with QuantizeLinear and DequantizeLinear", HasQuantizer, ReadOnnx,
          WriteQdq},
-    Kind{"onnx", "ONNX without quantization", IsOnnx, ReadAsItIs, nullptr},
+    Kind{"onnx", "ONNX without quantization", IsOnnx, ReadFloat, nullptr},
 };
 
 constexpr std::array kLosses = {
@@ -268,6 +281,14 @@ Source FromFile(format::FileBytes file, const std::string& path) {
 }
 
 }  // namespace
+
+Conversion InDefinedForms(format::Model model, const Options& options) {
+  if (!HasUndefinedForm(model)) return {std::move(model), {}};
+  Ledger ledger(options);
+  auto raised = ToOpset(model, kOldestDefined, ledger);
+  if (!raised.has_value()) return {std::move(model), {}};
+  return {*std::move(raised), ledger.Take()};
+}
 
 std::span<const Kind> Kinds() { return kKinds; }
 std::span<const Loss> Losses() { return kLosses; }

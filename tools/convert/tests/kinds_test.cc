@@ -99,6 +99,23 @@ TEST(Read, RaisesAnOldOpsetWhoseFormsQuantizedValuesGoThrough) {
   }
 }
 
+// The same of a model without quantized values, and none where each form is one of opset 13.
+TEST(Read, RaisesFloatModelsOfOldFormsAlone) {
+  for (const auto& [op_type, opset] : {std::pair("Pad", 13), std::pair("Relu", 10)}) {
+    OnnxMaker maker(10);
+    maker.model.graph.inputs = {OnnxMaker::Value("x", format::ElementType::kFloat, {4})};
+    maker.model.graph.outputs = {OnnxMaker::Value("y", format::ElementType::kFloat, {4})};
+    format::Node& node = maker.Node(op_type, {"x"}, {"y"});
+    if (*op_type == 'P') node.attributes = {format::Attribute::Ints("pads", {1, -1})};
+    Source source;
+    source.onnx = maker.model;
+    const auto conversion = Read(source, *FindKind("onnx"));
+    ASSERT_TRUE(conversion.has_value()) << conversion.error().Text();
+    EXPECT_EQ(format::OnnxOpset(conversion->model), opset) << op_type;
+    EXPECT_EQ(conversion->ledger.empty(), opset == 10);
+  }
+}
+
 TEST(KindOf, TellsKindsApartByContent) {
   EXPECT_EQ(KindOfBytes(*ReadNetwork("aww")), "tflite");
   OnnxMaker stock;

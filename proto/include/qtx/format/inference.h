@@ -21,6 +21,10 @@ struct RefusedNode {
   Error error;           // `where` is relative to the node
 };
 
+/// What a node must keep: what ONNX says in a stock model and the text in an extended one, or the
+/// text in both, by which the reference computes them.
+enum class Rules { kOfTheModel, kOfTheText };
+
 class Inference {
  public:
   /// Walks the nodes once, those of bodies before the node that has them. Keeps no reference to the
@@ -28,7 +32,7 @@ class Inference {
   /// unknown. Computes small tensors of integers that follow from these and from sizes,
   /// kMostPropagated elements in all.
   explicit Inference(const Model& model) : Inference(FlatModel(model)) {}
-  explicit Inference(const FlatModel& flat);
+  explicit Inference(const FlatModel& flat, Rules rules = Rules::kOfTheModel);
   Inference(Inference&&) = default;  // no copy: values point to constants
   Inference& operator=(Inference&&) = default;
 

@@ -7,6 +7,7 @@
 
 #include "contrib/group_origin.h"
 #include "contrib/node_group.h"
+#include "errors.h"
 #include "qtx/graph/graph_builder.h"
 
 namespace qtx::convert {
@@ -21,10 +22,15 @@ bool DecidesAtRunTime(const ContribContext&, const Node&, NodeGroup&, std::strin
   return false;
 }
 
+enum class Owner {
+  kRuntime,        // ONNX Runtime, com.microsoft
+  kRuntimeInOnnx,  // ONNX Runtime, which has it in ONNX's own domain, too
+  kQuantlib,       // in ONNX's domain, as Deeploy's files have it, or where quantlib puts it
+};
 struct ContribRow {
   std::string_view op_type;
   Expand expand;
-  bool onnx_domain = false;  // ONNX Runtime has it in ONNX's own domain
+  Owner owner = Owner::kRuntime;
 };
 constexpr std::array kContribRows = {
     ContribRow{"Attention", ExpandAttention},
@@ -34,21 +40,34 @@ constexpr std::array kContribRows = {
     ContribRow{"FastGelu", ExpandFastGelu},
     ContribRow{"Gelu", ExpandGelu},
     ContribRow{"GroupQueryAttention", ExpandGroupQueryAttention},
+    ContribRow{"ITAMax", ExpandItaMax, Owner::kQuantlib},
+    ContribRow{"IntegerMean", ExpandIntegerMean, Owner::kQuantlib},
     ContribRow{"MultiHeadAttention", ExpandMultiHeadAttention},
     ContribRow{"QMoE", DecidesAtRunTime},
     ContribRow{"QuickGelu", ExpandQuickGelu},
+    ContribRow{"RequantShift", ExpandRequantShift, Owner::kQuantlib},
     ContribRow{"RotaryEmbedding", ExpandRotaryEmbedding},
-    ContribRow{"SimplifiedLayerNormalization", ExpandSimplifiedLayerNormalization, true},
+    ContribRow{"SimplifiedLayerNormalization", ExpandSimplifiedLayerNormalization,
+               Owner::kRuntimeInOnnx},
     ContribRow{"SkipLayerNormalization", ExpandSkipLayerNormalization},
     ContribRow{"SkipSimplifiedLayerNormalization", ExpandSkipSimplifiedLayerNormalization},
+    ContribRow{"TrueIntegerDiv", ExpandTrueIntegerDiv, Owner::kQuantlib},
+    ContribRow{"iGELU", ExpandIGelu, Owner::kQuantlib},
+    ContribRow{"iHardswish", ExpandIHardswish, Owner::kQuantlib},
+    ContribRow{"iLayerNorm", ExpandILayerNorm, Owner::kQuantlib},
+    ContribRow{"iNoNorm", ExpandINoNorm, Owner::kQuantlib},
+    ContribRow{"iRMSNorm", ExpandIRmsNorm, Owner::kQuantlib},
+    ContribRow{"iSoftmax", ExpandISoftmax, Owner::kQuantlib},
 };
 
 const ContribRow* RowOf(const Node& node) {
   const auto* row =
       std::ranges::find(kContribRows, std::string_view(node.op_type), &ContribRow::op_type);
   if (row == kContribRows.end()) return nullptr;
-  const bool own =
-      node.domain == "com.microsoft" || (row->onnx_domain && format::IsOnnxDomain(node.domain));
+  const bool in_onnx = format::IsOnnxDomain(node.domain);
+  bool own = node.domain == "com.microsoft" || (row->owner == Owner::kRuntimeInOnnx && in_onnx);
+  if (row->owner == Owner::kQuantlib)
+    own = in_onnx || node.domain == "ai.onnx.contrib" || node.domain == "PACTOps";
   return own ? row : nullptr;
 }
 
@@ -111,7 +130,8 @@ class Expander {
 bool ExpandAs(const ContribContext& context, const Node& former, NodeGroup& group) {
   const ContribRow* row = RowOf(former);
   std::string why;
-  return row != nullptr && row->expand(context, former, group, why);
+  return row != nullptr && row->owner != Owner::kQuantlib &&
+         row->expand(context, former, group, why);
 }
 
 bool IsContribNode(const Node& node) { return RowOf(node) != nullptr; }
@@ -122,6 +142,22 @@ bool HasExpansion(const format::Model& flat) {
   std::string why;
   return std::ranges::any_of(flat.graph.nodes,
                              [&](const Node& node) { return expander.Of(node, why).has_value(); });
+}
+
+bool MustExpand(const Node& node) {
+  const ContribRow* row = RowOf(node);
+  return row != nullptr && row->owner == Owner::kQuantlib && format::IsOnnxDomain(node.domain);
+}
+
+Result<void> CheckMustExpand(const format::Model& flat) {
+  if (std::ranges::none_of(flat.graph.nodes, MustExpand)) return {};
+  Expander expander(flat);
+  for (const Node& node : flat.graph.nodes) {
+    std::string why;
+    if (MustExpand(node) && !expander.Of(node, why))
+      return Unsupported(graph::PlaceOf(node), "it is quantlib's, and " + why);
+  }
+  return {};
 }
 
 format::Model ExpandContrib(const format::Model& flat, Ledger& ledger) {

@@ -1,4 +1,5 @@
-// Nodes of com.microsoft that language models have, as nodes of ai.onnx and back.
+// Nodes of com.microsoft that language models have, as nodes of ai.onnx and back; those of
+// quantlib's integer networks, as nodes of ai.onnx.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,12 @@ bool IsContribNode(const format::Node& node);
 
 /// Whether a node of `flat` has an expansion.
 bool HasExpansion(const format::Model& flat);
+
+/// Whether it is quantlib's, in ONNX's domain, where nothing but its expansion gives it a meaning.
+bool MustExpand(const format::Node& node);
+
+/// Errors: kUnsupported for such a node that has no expansion.
+Result<void> CheckMustExpand(const format::Model& flat);
 
 /// `flat` with each such node replaced by nodes of ai.onnx that compute the same over the reals;
 /// the origin of the first says what it was. The ledger names the nodes that stay, and why.

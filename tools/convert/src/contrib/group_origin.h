@@ -17,7 +17,7 @@ void SetGroupOrigin(const format::Node& former, const std::string& group,
 /// What `first` says it was the first node of.
 std::optional<format::Node> FormerNode(const format::Node& first);
 
-/// The expansion of `former`; false where it has none.
+/// The expansion of `former`; false where it has none, or is none of a runtime's operators.
 bool ExpandAs(const ContribContext& context, const format::Node& former, NodeGroup& group);
 
 }  // namespace qtx::convert

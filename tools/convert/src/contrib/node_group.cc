@@ -56,6 +56,18 @@ std::string NodeGroup::Float(float value) {
   return Constant("float " + format::HexFloat(value), Attribute::Float("value_float", value));
 }
 
+std::string NodeGroup::Double(double value) {
+  format::Tensor tensor;
+  tensor.elem_type = format::ElementType::kDouble;
+  tensor.bytes.resize(sizeof value);
+  tensor.As<double>()[0] = value;
+  Attribute attribute;
+  attribute.name = "value";
+  attribute.type = format::AttributeType::kTensor;
+  attribute.t = format::ToTensorData("", tensor);
+  return Constant("double " + format::HexFloat(value), std::move(attribute));
+}
+
 std::string NodeGroup::Output(std::size_t i) const {
   return i < former_.outputs.size() ? former_.outputs[i] : "";
 }

@@ -1,4 +1,4 @@
-// The nodes of ai.onnx that stand for one node of ONNX Runtime's own operators.
+// The nodes of ai.onnx that stand for one node of ONNX Runtime's or of quantlib's own operators.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,11 @@ class NodeGroup {
   void AddTo(std::vector<std::string> outputs, std::string_view op_type,
              std::vector<std::string> inputs, std::vector<format::Attribute> attributes = {});
 
-  /// Constants, each once: a list of INT64, one INT64, one FLOAT.
+  /// Constants, each once: a list of INT64, one INT64, one FLOAT, one DOUBLE.
   std::string Ints(std::vector<std::int64_t> values);
   std::string Int(std::int64_t value);
   std::string Float(float value);
+  std::string Double(double value);
 
   /// Result `i` of the former node, or "".
   std::string Output(std::size_t i) const;
@@ -88,5 +89,15 @@ bool ExpandMultiHeadAttention(const ContribContext&, const format::Node&, NodeGr
 bool ExpandAttention(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
 bool ExpandGroupQueryAttention(const ContribContext&, const format::Node&, NodeGroup&,
                                std::string&);
+bool ExpandRequantShift(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
+bool ExpandISoftmax(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
+bool ExpandItaMax(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
+bool ExpandIGelu(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
+bool ExpandILayerNorm(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
+bool ExpandIRmsNorm(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
+bool ExpandINoNorm(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
+bool ExpandIHardswish(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
+bool ExpandIntegerMean(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
+bool ExpandTrueIntegerDiv(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
 
 }  // namespace qtx::convert

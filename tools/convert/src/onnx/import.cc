@@ -84,29 +84,34 @@ void Append(std::vector<LedgerEntry> entries, std::vector<LedgerEntry>& to) {
 
 // `model` in the opset that the expansions of its nodes need, where it has such nodes and can be
 // moved; else nullopt.
-std::optional<format::Model> RaisedForContrib(const format::Model& model, Ledger& ledger) {
-  if (model.OpsetVersion("") >= kExpandedOpset || !AnyNode(model, IsContribNode)) return {};
+// Errors: kUnsupported for a node that must be expanded and cannot.
+Result<std::optional<format::Model>> RaisedForContrib(const format::Model& model, Ledger& ledger) {
+  if (!AnyNode(model, IsContribNode)) return std::nullopt;
   const format::FlatModel flat(model);
+  QTX_RETURN_IF_ERROR(CheckMustExpand(flat.model()));
   Ledger unused;
-  if (ReadRecord(flat.model(), unused).all() || !HasExpansion(flat.model())) return {};
+  if (model.OpsetVersion("") >= kExpandedOpset || ReadRecord(flat.model(), unused).all() ||
+      !HasExpansion(flat.model()))
+    return std::nullopt;
   auto raised = ToOpset(model, kExpandedOpset, unused);
   if (raised.has_value()) {
     ledger.Changed("model", "opset_import",
                    "ai.onnx " + std::to_string(kExpandedOpset) +
-                       ", which has what nodes of com.microsoft stand for");
-    return *std::move(raised);
+                       ", which has what their own operators stand for");
+    return std::optional(*std::move(raised));
   }
+  if (AnyNode(model, MustExpand)) return raised.error();
   ledger.Changed("model", "opset_import",
-                 "nodes of com.microsoft stay as they are: not moved to ai.onnx " +
+                 "nodes with operators of their own stay as they are: not moved to ai.onnx " +
                      std::to_string(kExpandedOpset) + ": " + raised.error().where + ": " +
                      raised.error().message);
-  return {};
+  return std::nullopt;
 }
 
 // FromOnnx of a model whose functions stay.
 Result<Conversion> FromGraph(const format::Model& given, const Options& options) {
   Ledger moves(options);
-  const std::optional<format::Model> raised = RaisedForContrib(given, moves);
+  QTX_ASSIGN_OR_RETURN(const std::optional<format::Model> raised, RaisedForContrib(given, moves));
   const format::Model& model = raised ? *raised : given;
   Recorded recorded;
   auto conversion = OnFlatForm(
