@@ -242,7 +242,7 @@ int Run(const RunOptions& options) {
   if (!writable.has_value()) return Fail(writable.error());
   auto model = LoadModel(options.model);
   if (!model.has_value()) return Fail(model.error());
-  *model = convert::InDefinedForms(*std::move(model)).model;
+  if (auto moved = convert::InDefinedForms(*model)) *model = std::move(moved->model);
   const auto paths = OutputFiles(*model, options);
   if (!paths.has_value()) return Fail(paths.error());
   const auto inputs =

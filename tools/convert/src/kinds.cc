@@ -115,7 +115,8 @@ Result<Conversion> ReadAsItIs(const Source& source, const Options&) {
 
 Result<Conversion> ReadFloat(const Source& source, const Options& options) {
   QTX_ASSIGN_OR_RETURN(format::Model model, OnnxOf(source));
-  return InDefinedForms(std::move(model), options);
+  auto moved = InDefinedForms(model, options);
+  return moved ? *std::move(moved) : Conversion{std::move(model), {}};
 }
 
 Result<Export> WriteAsItIs(const format::Model& model, const Options& options) {
@@ -282,12 +283,12 @@ Source FromFile(format::FileBytes file, const std::string& path) {
 
 }  // namespace
 
-Conversion InDefinedForms(format::Model model, const Options& options) {
-  if (!HasUndefinedForm(model)) return {std::move(model), {}};
+std::optional<Conversion> InDefinedForms(const format::Model& model, const Options& options) {
+  if (!HasUndefinedForm(model)) return std::nullopt;
   Ledger ledger(options);
   auto raised = ToOpset(model, kOldestDefined, ledger);
-  if (!raised.has_value()) return {std::move(model), {}};
-  return {*std::move(raised), ledger.Take()};
+  if (!raised.has_value()) return std::nullopt;
+  return Conversion{*std::move(raised), ledger.Take()};
 }
 
 std::span<const Kind> Kinds() { return kKinds; }

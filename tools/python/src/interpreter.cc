@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "binding.h"
+#include "qtx/convert/convert.h"
 #include "qtx/reference/arithmetic.h"
 #include "qtx/reference/profile.h"
 
@@ -22,8 +23,7 @@ class Session {
  public:
   Session(const format::Model& model, const std::string& arithmetic,
           const std::map<std::string, std::string>& by_node)
-      : interpreter_(Unwrap(reference::Interpreter::Prepare(model, arithmetic,
-                                                            {by_node.begin(), by_node.end()}))) {}
+      : interpreter_(Prepared(model, arithmetic, {by_node.begin(), by_node.end()})) {}
 
   using Named = std::vector<std::pair<std::string, Tensor>>;
 
@@ -40,6 +40,13 @@ class Session {
   }
 
  private:
+  static reference::Interpreter Prepared(const format::Model& model, const std::string& arithmetic,
+                                         const reference::NodeArithmetics& by_node) {
+    const auto moved = convert::InDefinedForms(model);
+    return Unwrap(
+        reference::Interpreter::Prepare(moved ? moved->model : model, arithmetic, by_node));
+  }
+
   std::mutex mutex_;
   reference::Interpreter interpreter_;
 };

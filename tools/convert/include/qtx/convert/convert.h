@@ -158,9 +158,10 @@ Result<Conversion> ToEightBits(const format::Model& model, format::ElementType t
 /// take their type from the annotation.  Errors: kInvalid, kUnsupported.
 Result<Conversion> FromOnnx(const format::Model& model, const Options& options = {});
 
-/// The model; or, where a node has an older form than the text defines, such as a Pad of opset 10,
-/// the same in opset 13, unless something has no form there.
-Conversion InDefinedForms(format::Model model, const Options& options = {});
+/// `model` in opset 13, where a node has an older form than the text defines, such as a Pad of
+/// opset
+/// 10. nullopt where none has, or where something has no form there.
+std::optional<Conversion> InDefinedForms(const format::Model& model, const Options& options = {});
 
 /// Converts the extended form to stock QDQ ONNX: every quantized value becomes an annotated FLOAT
 /// value of the same name.  Errors: kUnsupported for a type that the opset lacks, naming value and
