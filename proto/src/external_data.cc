@@ -212,7 +212,7 @@ Result<std::vector<FileCopy>> ExternalFiles(const Model& model, const std::strin
   std::vector<FileCopy> copies;
   if (model.folder.empty()) return copies;  // made here: its data is where it will be
   QTX_ASSIGN_OR_RETURN(std::set<std::string> locations, Locations(model));
-  locations.erase(made);
+  if (!made.empty()) locations.erase(made);
   for (const std::string& location : locations) {
     QTX_ASSIGN_OR_RETURN(const fs::path from, ResolveLocation(location, model.folder));
     FileRange whole{.path = from.string()};
