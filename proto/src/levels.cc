@@ -54,8 +54,8 @@ struct LevelReader {
   std::optional<LevelFault> CheckFactors(std::size_t i, const Level& read) const;
 };
 
-// A binary16 as the binary32 that it is: the exponents differ by 127 - 15, but for infinity and NaN,
-// whose bits are all ones.
+// A binary16 as the binary32 that it is: the exponents differ by 127 - 15, but for infinity and
+// NaN, whose bits are all ones.
 float FromHalf(std::uint16_t code) {
   constexpr std::uint32_t kInfinity = 0x7c00U << 13U;
   const std::uint32_t bits = (code & 0x7fffU) << 13U;
@@ -198,11 +198,10 @@ std::optional<LevelFault> LevelReader::ReadRecords(std::size_t i, const FieldLay
 std::optional<LevelFault> LevelReader::CheckFactors(std::size_t i, const Level& read) const {
   const auto refused = FirstRefused(read.factors, positive);
   if (refused == read.factors.end()) return std::nullopt;
-  return LevelFault{
-      "quantization.C16",
-      Place(i, "") + "[" + std::to_string(refused - read.factors.begin()) + "]",
-      FoundExpected(HexFloat(static_cast<double>(*refused)),
-                    positive ? "a finite factor above 0" : "a finite factor")};
+  return LevelFault{"quantization.C16",
+                    Place(i, "") + "[" + std::to_string(refused - read.factors.begin()) + "]",
+                    FoundExpected(HexFloat(static_cast<double>(*refused)),
+                                  positive ? "a finite factor above 0" : "a finite factor")};
 }
 
 std::optional<LevelFault> LevelReader::ReadFactors(std::size_t i, const BlockFactors& level,
