@@ -1,4 +1,4 @@
-// Records read into tensors, and written from them: one routine for every encoding.
+// Records read into tensors: one routine for every encoding. encoding_write.cc is the way back.
 #include "qtx/format/encoding.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "carrier.h"
 #include "check_rules.h"
+#include "encoding_walk.h"
 
 namespace qtx::format {
 namespace {
@@ -57,37 +58,6 @@ class RecordReader {
   std::int64_t at_ = 0, end_ = 0, read_ = 0;
   std::optional<Error> error_;
 };
-
-// Steps through the records in row-major order.
-class GridWalk {
- public:
-  explicit GridWalk(const Dims& grid) : grid_(grid), at_(grid.size(), 0) {}
-  std::int64_t StartOf(const FieldLayout& field) const {
-    std::int64_t start = 0;
-    for (std::size_t axis = 0; axis < at_.size(); ++axis) start += at_[axis] * field.step[axis];
-    return start;
-  }
-  void Next() {
-    for (std::size_t axis = at_.size(); axis-- > 0;) {
-      if (++at_[axis] < grid_[axis]) return;
-      at_[axis] = 0;
-    }
-  }
-
- private:
-  const Dims& grid_;
-  Dims at_;
-};
-
-// Eight bytes as one word, for operations on each.
-constexpr std::uint64_t kEachByte = 0x0101010101010101;
-
-std::uint64_t LoadWord(const void* from) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, from, sizeof word);
-  return word;
-}
-void StoreWord(void* to, std::uint64_t word) { std::memcpy(to, &word, sizeof word); }
 
 // Values that lie one in each byte.
 void ReadBytes(const std::byte* from, const BitRun& run, std::uint8_t* to) {
@@ -230,12 +200,12 @@ template <typename T>
 Result<void> ReadFactors(const FieldLayout& field, const Dims& grid, std::int64_t records,
                          RecordReader& reader, Tensor* tensor) {
   const std::span<T> to = tensor->As<T>();
-  std::vector<std::uint32_t> values(static_cast<std::size_t>(field.per_record));
+  std::vector<T> values(static_cast<std::size_t>(field.per_record));
   GridWalk walk(grid);
   for (std::int64_t i = 0; i < records; ++i, walk.Next()) {
     const std::byte* record = reader.Next();
     if (record == nullptr) return reader.error();
-    std::ranges::fill(values, 0);
+    std::ranges::fill(values, T{0});
     ReadRuns(record, field, values.data());
     const std::int64_t start = walk.StartOf(field);
     for (std::size_t k = 0; k < values.size(); ++k) {
@@ -244,38 +214,6 @@ Result<void> ReadFactors(const FieldLayout& field, const Dims& grid, std::int64_
     }
   }
   return {};
-}
-
-// Element `i` of a tensor of at most 32 bits, an integer widened.
-std::int64_t ElementAt(const Tensor& tensor, std::size_t i) {
-  const auto width = static_cast<unsigned>(BitWidth(tensor.elem_type));
-  std::uint64_t code = 0;
-  if (width < 8) {
-    code = static_cast<unsigned>(tensor.bytes[i * width / 8]) >> (i * width % 8);
-    code &= (1U << width) - 1U;
-  } else {
-    std::memcpy(&code, tensor.bytes.data() + i * (width / 8), width / 8);
-  }
-  const bool negative = IsIntegerStorage(tensor.elem_type) &&
-                        StorageRange(tensor.elem_type).min < 0 && (code >> (width - 1) & 1U) != 0;
-  return static_cast<std::int64_t>(code) - (negative ? std::int64_t{1} << width : 0);
-}
-
-void WriteBits(std::byte* record, std::int64_t bit, std::uint64_t bits) {
-  bits <<= static_cast<unsigned>(bit % 8);
-  for (std::byte* to = record + bit / 8; bits != 0; ++to, bits >>= 8U)
-    *to |= static_cast<std::byte>(bits);
-}
-
-void WriteRuns(const std::vector<std::uint32_t>& values, const FieldLayout& field,
-               std::byte* record) {
-  for (const BitRun& run : field.runs) {
-    const std::uint64_t mask = (std::uint64_t{1} << run.width) - 1;
-    for (std::int32_t i = 0; i < run.count; ++i) {
-      const std::uint32_t value = values[static_cast<std::size_t>(run.first + i)];
-      WriteBits(record, run.bit + std::int64_t{i} * run.stride, value >> run.value_bit & mask);
-    }
-  }
 }
 
 }  // namespace
@@ -306,30 +244,6 @@ Result<Tensor> RecordLayout::Decode(const FieldLayout& field, const TensorData& 
       : width == 16 ? ReadFactors<std::uint16_t>(field, grid_, records_, reader, &tensor)
                     : ReadFactors<std::uint32_t>(field, grid_, records_, reader, &tensor));
   return tensor;
-}
-
-Result<void> RecordLayout::Encode(const FieldLayout& field, const Tensor& values,
-                                  std::span<std::byte> records) const {
-  std::vector<std::uint32_t> bits(static_cast<std::size_t>(field.per_record));
-  const std::int64_t limit = std::int64_t{1} << field.width;
-  GridWalk walk(grid_);
-  for (std::int64_t i = 0; i < records_; ++i, walk.Next()) {
-    const std::int64_t start = walk.StartOf(field);
-    for (std::size_t k = 0; k < bits.size(); ++k) {
-      const auto element = static_cast<std::size_t>(start + field.place[k]);
-      const std::int64_t raw = ElementAt(values, element) - field.add;
-      if (raw < 0 || raw >= limit) {
-        return Error{ErrorCode::kInvalid, "element " + std::to_string(element),
-                     FoundExpected(std::to_string(raw + field.add),
-                                   "a value of " + std::to_string(field.width) + " bits, " +
-                                       std::to_string(field.add) + " to " +
-                                       std::to_string(field.add + limit - 1))};
-      }
-      bits[k] = static_cast<std::uint32_t>(raw) ^ field.flip;
-    }
-    WriteRuns(bits, field, records.data() + i * record_bytes_);
-  }
-  return {};
 }
 
 }  // namespace qtx::format

@@ -194,10 +194,25 @@ Result<void> CheckExternalData(const Model& model) {
   });
 }
 
-Result<std::vector<FileCopy>> ExternalFiles(const Model& model, const std::string& path) {
+Result<bool> UsesFile(const Model& model, const std::string& path, const std::string& file) {
+  std::error_code code;
+  const fs::path wanted = fs::weakly_canonical(file, code);
+  QTX_ASSIGN_OR_RETURN(const std::set<std::string> locations, Locations(model));
+  for (const std::string& location : locations) {
+    for (const std::string& folder : {model.folder, fs::path(path).parent_path().string()}) {
+      QTX_ASSIGN_OR_RETURN(const fs::path found, ResolveLocation(location, folder));
+      if (found == wanted || fs::equivalent(found, wanted, code)) return true;
+    }
+  }
+  return false;
+}
+
+Result<std::vector<FileCopy>> ExternalFiles(const Model& model, const std::string& path,
+                                            const std::string& made) {
   std::vector<FileCopy> copies;
   if (model.folder.empty()) return copies;  // made here: its data is where it will be
-  QTX_ASSIGN_OR_RETURN(const std::set<std::string> locations, Locations(model));
+  QTX_ASSIGN_OR_RETURN(std::set<std::string> locations, Locations(model));
+  if (!made.empty()) locations.erase(made);
   for (const std::string& location : locations) {
     QTX_ASSIGN_OR_RETURN(const fs::path from, ResolveLocation(location, model.folder));
     FileRange whole{.path = from.string()};

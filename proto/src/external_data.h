@@ -22,7 +22,13 @@ struct FileCopy {
 };
 /// The external data that a model needs beside `path`, its new file, and that is not yet there.
 /// Errors: kInvalid and kUnreadable of the data; kIo at `path` where its folder is missing, or
-/// where a file of the same name has other content or is `path` itself.
-Result<std::vector<FileCopy>> ExternalFiles(const Model& model, const std::string& path);
+/// where a file of the same name has other content or is `path` itself. `made`, if any, is a
+/// location that needs no copy.
+Result<std::vector<FileCopy>> ExternalFiles(const Model& model, const std::string& path,
+                                            const std::string& made = "");
+
+/// Whether external data of the model is in `file`, or will be when it is saved at `path`.
+/// Errors: kInvalid.
+Result<bool> UsesFile(const Model& model, const std::string& path, const std::string& file);
 
 }  // namespace qtx::format

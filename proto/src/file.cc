@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "qtx/format/new_file.h"
+
 namespace qtx::format {
 namespace {
 
@@ -207,29 +209,52 @@ int Rename(const std::string& from, const std::string& to, Existing existing) {
 // Replaces or creates a regular file.
 Result<void> WriteRegularFile(const std::string& path, std::span<const Piece> pieces,
                               const WriteProgress& progress, Existing existing) {
-  constexpr mode_t kAnybody = 0666;  // less the umask, as of any file that the user creates
-  QTX_ASSIGN_OR_RETURN(const std::string target, TargetOf(path));
-  struct stat old {};
-  const bool exists = stat(target.c_str(), &old) == 0;
-  std::string temporary;
-  const Descriptor file =
-      CreateTemporary(target, exists ? old.st_mode & kAnybody : kAnybody, temporary);
-  if (file.value() < 0) return Unwritable(path);
-  auto written = Writer(file.value(), path, progress).Write(pieces);
-  if (exists) KeepOwnerAndMode(old, file);
-  if (written.has_value() && fsync(file.value()) == 0 && IsAt(temporary, file) &&
-      Rename(temporary, target, existing) == 0) {
-    return SyncFolder(target);
-  }
-  Error error = written.has_value() ? Unwritable(path) : std::move(written).error();
-  unlink(temporary.c_str());
-  return error;
+  QTX_ASSIGN_OR_RETURN(NewFile file, NewFile::Create(path));
+  QTX_RETURN_IF_ERROR(file.Append(pieces, progress));
+  return file.Keep(existing == Existing::kReplaced);
 }
 
 }  // namespace
 
 Descriptor::~Descriptor() {
   if (value_ >= 0) close(value_);
+}
+
+NewFile::~NewFile() {
+  if (file_.value() >= 0) unlink(temporary_.c_str());
+}
+
+Result<NewFile> NewFile::Create(const std::string& path) {
+  constexpr mode_t kAnybody = 0666;  // less the umask, as of any file that the user creates
+  NewFile made;
+  made.path_ = path;
+  QTX_ASSIGN_OR_RETURN(made.target_, TargetOf(path));
+  struct stat old {};
+  const bool exists = stat(made.target_.c_str(), &old) == 0;
+  made.file_ =
+      CreateTemporary(made.target_, exists ? old.st_mode & kAnybody : kAnybody, made.temporary_);
+  if (made.file_.value() < 0) return Unwritable(path);
+  return made;
+}
+
+Result<void> NewFile::Append(std::span<const Piece> pieces, const WriteProgress& progress) {
+  return Writer(file_.value(), path_, progress).Write(pieces);
+}
+
+Result<void> NewFile::Append(std::span<const std::byte> bytes) {
+  return Writer(file_.value(), path_, {})
+      .Put({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+Result<void> NewFile::Keep(bool replace) {
+  struct stat old {};
+  if (stat(target_.c_str(), &old) == 0) KeepOwnerAndMode(old, file_);
+  if (fsync(file_.value()) != 0 || !IsAt(temporary_, file_) ||
+      Rename(temporary_, target_, replace ? Existing::kReplaced : Existing::kKept) != 0) {
+    return Unwritable(path_);
+  }
+  file_ = Descriptor();
+  return SyncFolder(target_);
 }
 
 Result<void> WriteFileAtomically(const std::string& path, std::span<const Piece> pieces,

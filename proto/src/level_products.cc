@@ -58,17 +58,33 @@ class Lines {
   std::vector<std::int64_t> repeats_;
 };
 
-// Products that a binary64 holds.
-void MultiplyLine(const Lines& lines, std::size_t levels, std::span<double> line) {
-  for (double& value : line) value = 1;
-  for (std::size_t level = 0; level < levels; ++level) {
-    const float* factor = lines.Factors(level);
-    const auto repeats = static_cast<std::size_t>(lines.repeats(level));
-    for (std::size_t k = 0; k < line.size(); ++factor) {
-      const std::size_t end = std::min(k + repeats, line.size());
-      for (; k < end; ++k) line[k] *= static_cast<double>(*factor);
-    }
+// Calls use(k, factor) for each parameter k of the line.
+template <typename Use>
+void ForEachFactor(const Lines& lines, std::size_t level, std::size_t length, const Use& use) {
+  const float* factor = lines.Factors(level);
+  const auto repeats = static_cast<std::size_t>(lines.repeats(level));
+  if (repeats == 1) {
+    for (std::size_t k = 0; k < length; ++k) use(k, static_cast<double>(factor[k]));
+    return;
   }
+  for (std::size_t k = 0; k < length; ++factor) {
+    const auto value = static_cast<double>(*factor);
+    for (const std::size_t end = std::min(k + repeats, length); k < end; ++k) use(k, value);
+  }
+}
+
+// Products that a binary64 holds; `line` is room for them.
+void MultiplyLine(const Lines& lines, std::size_t levels, std::span<double> line, float* to) {
+  double* products = line.data();
+  for (double& product : line) product = 1;
+  for (std::size_t level = 0; level + 1 < levels; ++level) {
+    ForEachFactor(lines, level, line.size(), [=](std::size_t k, double factor) {
+      products[k] = level == 0 ? factor : products[k] * factor;
+    });
+  }
+  ForEachFactor(lines, levels - 1, line.size(), [=](std::size_t k, double factor) {
+    to[k] = static_cast<float>(products[k] * factor);
+  });
 }
 
 float LongProduct(const Lines& lines, std::size_t levels, std::int64_t k) {
@@ -84,20 +100,19 @@ std::vector<float> Products(const Dims& counts, const Dims& block,
                             const std::vector<Level>& levels) {
   std::int64_t count = 1;
   for (const std::int64_t n : counts) count *= n;
-  std::vector<float> values;
-  values.reserve(static_cast<std::size_t>(count));
+  std::vector<float> values(static_cast<std::size_t>(count), 1.0F);
+  if (levels.empty()) return values;
   int bits = 0;
   for (const Level& level : levels) bits += SignificantBits(level);
   Lines lines(counts, block, levels);
   std::vector<double> line(static_cast<std::size_t>(bits <= kDoubleBits ? lines.length() : 0));
   for (std::int64_t i = 0; i < count; i += lines.length(), lines.Next()) {
+    float* to = values.data() + i;
     if (bits <= kDoubleBits) {
-      MultiplyLine(lines, levels.size(), line);
-      for (const double value : line) values.push_back(static_cast<float>(value));
+      MultiplyLine(lines, levels.size(), line, to);
       continue;
     }
-    for (std::int64_t k = 0; k < lines.length(); ++k)
-      values.push_back(LongProduct(lines, levels.size(), k));
+    for (std::int64_t k = 0; k < lines.length(); ++k) to[k] = LongProduct(lines, levels.size(), k);
   }
   return values;
 }

@@ -1,7 +1,11 @@
 #include "levels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <span>
+#include <type_traits>
 
 #include "check_rules.h"
 #include "level_products.h"
@@ -50,13 +54,58 @@ struct LevelReader {
   std::optional<LevelFault> CheckFactors(std::size_t i, const Level& read) const;
 };
 
+// A binary16 as the binary32 that it is: the exponents differ by 127 - 15, but for infinity and
+// NaN, whose bits are all ones.
+float FromHalf(std::uint16_t code) {
+  constexpr std::uint32_t kInfinity = 0x7c00U << 13U;
+  const std::uint32_t bits = (code & 0x7fffU) << 13U;
+  const float value = bits < kInfinity ? std::bit_cast<float>(bits) * 0x1p112F
+                                       : std::bit_cast<float>(bits | 0x7f800000U);
+  return (code & 0x8000U) != 0 ? -value : value;
+}
+
+template <typename T>
+std::vector<float> Widened(const Tensor& tensor) {
+  const std::span<const T> elements = tensor.As<T>();
+  std::vector<float> factors(elements.size());
+  std::ranges::transform(elements, factors.begin(), [](T value) {
+    if constexpr (std::is_same_v<T, std::uint16_t>) return FromHalf(value);
+    return static_cast<float>(value);
+  });
+  return factors;
+}
+
 // Every type that may hold factors has at most 24 bits: nothing is rounded.
 std::vector<float> FactorsIn(const Tensor& tensor) {
+  switch (StorageOf(tensor.elem_type)) {
+    case ElementType::kFloat:
+      return Widened<float>(tensor);
+    case ElementType::kFloat16:
+      return Widened<std::uint16_t>(tensor);
+    case ElementType::kUint8:
+      return Widened<std::uint8_t>(tensor);
+    case ElementType::kInt8:
+      return Widened<std::int8_t>(tensor);
+    default:
+      break;
+  }
   const std::vector<double> values = StoredValues(tensor);
   std::vector<float> factors(values.size());
   std::ranges::transform(values, factors.begin(),
                          [](double value) { return static_cast<float>(value); });
   return factors;
+}
+
+// The first value that is not finite or, where `positive`, not above 0; all of them are looked at
+// without a branch before one is searched for.
+std::vector<float>::const_iterator FirstRefused(const std::vector<float>& values, bool positive) {
+  const auto refused = [positive](float value) {
+    const bool low = positive && !(value > 0);
+    return !(std::fabs(value) <= std::numeric_limits<float>::max()) || low;
+  };
+  unsigned any = 0;
+  for (const float value : values) any |= static_cast<unsigned>(refused(value));
+  return any == 0 ? values.end() : std::ranges::find_if(values, refused);
 }
 
 // quantization.C14.
@@ -147,14 +196,12 @@ std::optional<LevelFault> LevelReader::ReadRecords(std::size_t i, const FieldLay
 
 // quantization.C16, of each factor.
 std::optional<LevelFault> LevelReader::CheckFactors(std::size_t i, const Level& read) const {
-  for (std::size_t k = 0; k < read.factors.size(); ++k) {
-    const float factor = read.factors[k];
-    if (std::isfinite(factor) && (!positive || factor > 0)) continue;
-    return LevelFault{"quantization.C16", Place(i, "") + "[" + std::to_string(k) + "]",
-                      FoundExpected(HexFloat(static_cast<double>(factor)),
-                                    positive ? "a finite factor above 0" : "a finite factor")};
-  }
-  return std::nullopt;
+  const auto refused = FirstRefused(read.factors, positive);
+  if (refused == read.factors.end()) return std::nullopt;
+  return LevelFault{"quantization.C16",
+                    Place(i, "") + "[" + std::to_string(refused - read.factors.begin()) + "]",
+                    FoundExpected(HexFloat(static_cast<double>(*refused)),
+                                  positive ? "a finite factor above 0" : "a finite factor")};
 }
 
 std::optional<LevelFault> LevelReader::ReadFactors(std::size_t i, const BlockFactors& level,
@@ -199,9 +246,7 @@ std::optional<LevelFault> Multiply(const LevelReader& reader, const Dims& counts
   Dims block = reader.q.block_shape;
   if (block.empty()) block.assign(counts.size(), 1);
   *values = Products(counts, block, read);
-  const auto refused = std::ranges::find_if(*values, [&reader](float value) {
-    return !std::isfinite(value) || (reader.positive && !(value > 0));
-  });
+  const auto refused = FirstRefused(*values, reader.positive);
   if (refused != values->end()) {
     return LevelFault{
         "quantization.C16", reader.field,

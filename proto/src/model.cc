@@ -8,6 +8,7 @@
 #include "levels.h"
 #include "qtx/format/encoding.h"
 #include "qtx/format/limits.h"
+#include "save.h"
 #include "wire.h"
 #include "wire_large.h"
 
@@ -318,26 +319,34 @@ Result<std::string> Model::Serialize() const {
 }
 
 Result<void> Model::Save(const std::string& path, const WriteProgress& progress) const {
-  auto pieces = PiecesOf(*this);
+  return SaveWith(*this, path, {}, progress);
+}
+
+Result<void> SaveWith(const Model& model, const std::string& path, const MadeData& made,
+                      const WriteProgress& progress) {
+  auto pieces = PiecesOf(model);
   if (!pieces.has_value()) return At(path, pieces.error());
-  QTX_ASSIGN_OR_RETURN(const std::vector<FileCopy> copies, ExternalFiles(*this, path));
+  QTX_ASSIGN_OR_RETURN(const std::vector<FileCopy> copies,
+                       ExternalFiles(model, path, made.location));
   std::int64_t before = 0, total = SizeOf(*pieces);
   for (const FileCopy& copy : copies) total += copy.from.size;
   const WriteProgress all = [&](std::int64_t done, std::int64_t) {
     if (progress) progress(before + done, total);
   };
   for (const FileCopy& copy : copies) {
-    QTX_ASSIGN_OR_RETURN(const OutputFolder made, OutputFolder::Make(FolderOf(copy.to)));
+    QTX_ASSIGN_OR_RETURN(const OutputFolder folder, OutputFolder::Make(FolderOf(copy.to)));
     const Piece whole = copy.from;
     if (const auto written = WriteNewFile(copy.to, std::span(&whole, 1), all);
         !written.has_value()) {
       // Another process may have written the same there.
-      QTX_ASSIGN_OR_RETURN(const std::vector<FileCopy> missing, ExternalFiles(*this, path));
+      QTX_ASSIGN_OR_RETURN(const std::vector<FileCopy> missing,
+                           ExternalFiles(model, path, made.location));
       if (std::ranges::find(missing, copy.to, &FileCopy::to) != missing.end())
         return written.error();
     }
     before += copy.from.size;
   }
+  if (made.file != nullptr) QTX_RETURN_IF_ERROR(made.file->Keep(true));
   return WriteFileAtomically(path, *pieces, all);
 }
 

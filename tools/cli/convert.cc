@@ -18,6 +18,7 @@
 #include "ledger.h"
 #include "output_kind.h"
 #include "progress.h"
+#include "qtx/format/data_file.h"
 #include "qtx/format/inference.h"
 #include "qtx/format/print.h"
 #include "qtx/format/threads.h"
@@ -127,7 +128,8 @@ Result<Export> Infer(const std::string& input) {
   return inferred;
 }
 
-Result<Export> Convert(const ConvertOptions& options, const convert::Source& source) {
+Result<Export> Convert(const ConvertOptions& options, const convert::Source& source,
+                       format::DataFile& data) {
   const convert::Options how{.allow = options.allow,
                              .all_losses = true,
                              .opset = options.opset,
@@ -135,7 +137,8 @@ Result<Export> Convert(const ConvertOptions& options, const convert::Source& sou
                              .unchanged = options.eight_bits.empty() && !options.integer_only,
                              .copies = options.to == "gguf",
                              .repack = options.repack,
-                             .weights_only = options.weights_only};
+                             .weights_only = options.weights_only,
+                             .data = &data};
   const convert::Kind* from = convert::FindKind(options.from);
   if (from == nullptr) {
     QTX_ASSIGN_OR_RETURN(from, convert::KindOf(source));
@@ -159,11 +162,12 @@ Result<Export> Convert(const ConvertOptions& options, const convert::Source& sou
   return written;
 }
 
-Result<Export> Perform(const ConvertOptions& options, const std::string& input) {
+Result<Export> Perform(const ConvertOptions& options, const std::string& input,
+                       format::DataFile& data) {
   if (options.infer) return Infer(input);
   if (!options.restore.empty()) return Restore(input, options.restore);
   QTX_ASSIGN_OR_RETURN(const convert::Source source, convert::Open(input, options.with));
-  QTX_ASSIGN_OR_RETURN(Export result, Convert(options, source));
+  QTX_ASSIGN_OR_RETURN(Export result, Convert(options, source, data));
   const auto refused = convert::RefuseLosses(result.ledger, options.allow);
   if (!refused.has_value()) return At(input, refused.error());
   return result;
@@ -189,7 +193,7 @@ Result<void> SaveFiles(const std::vector<convert::OutputFile>& files, const std:
 }
 
 Result<void> Save(const Export& result, const ConvertOptions& options, const std::string& path,
-                  Written& written) {
+                  format::DataFile& data, Written& written) {
   std::int64_t before = 0, planned = 0;
   const format::WriteProgress progress = [&](std::int64_t done, std::int64_t total) {
     written.done += done - before;
@@ -202,7 +206,7 @@ Result<void> Save(const Export& result, const ConvertOptions& options, const std
   const bool folder = options.output.ends_with('/');
   QTX_ASSIGN_OR_RETURN(const auto made, format::OutputFolder::Make(folder ? options.output : ""));
   if (const auto* model = std::get_if<format::Model>(&result.content))
-    return model->Save(path, progress);
+    return data.Save(*model, progress);
   if (const auto* files = std::get_if<std::vector<convert::OutputFile>>(&result.content))
     return SaveFiles(*files, options.output, path, progress);
   if (const auto* pieces = std::get_if<std::vector<format::Piece>>(&result.content))
@@ -233,12 +237,14 @@ std::string SizeOf(const Export& result) {
 }
 
 void ConvertOne(const ConvertOptions& options, Job& job, Written& written) {
-  auto result = Perform(options, job.input);
+  // Beside what is written, in a folder that is made for it.
+  format::DataFile data(job.output, options.output.ends_with('/') ? options.output : "");
+  auto result = Perform(options, job.input, data);
   if (!result.has_value()) {
     job.error = result.error();
     return;
   }
-  if (auto saved = Save(*result, options, job.output, written); !saved.has_value()) {
+  if (auto saved = Save(*result, options, job.output, data, written); !saved.has_value()) {
     job.error = saved.error();
     return;
   }

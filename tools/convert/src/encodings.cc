@@ -8,6 +8,7 @@
 #include "levels.h"
 #include "onnx/flat_form.h"
 #include "onnx/quantized_types.h"
+#include "qtx/format/data_file.h"
 #include "qtx/graph/graph_builder.h"
 
 namespace qtx::convert {
@@ -42,11 +43,13 @@ void VisitTypes(format::Graph& graph, const Visit& visit) {
 // One encoded value on its way to ordinary storage.
 class Decoder {
  public:
-  Decoder(const format::Model& model, const format::ValueInfo& info, const RecordLayout& layout)
+  Decoder(const format::Model& model, const format::ValueInfo& info, const RecordLayout& layout,
+          format::DataFile* file)
       : model_(model),
         info_(info),
         layout_(layout),
-        data_(*model.graph.FindInitializer(info.name)) {}
+        data_(*model.graph.FindInitializer(info.name)),
+        file_(file) {}
 
   // Adds the factors to `graph` and names them in `q`.
   Result<void> AddLevels(graph::Names& names, format::Graph& graph, Quantization& q) {
@@ -57,7 +60,9 @@ class Decoder {
         if (field == nullptr) continue;
         QTX_ASSIGN_OR_RETURN(const Tensor factors, Read(*field));
         levels[i].tensor = names.Unique(info_.name + "/" + NameOf(role) + "/" + std::to_string(i));
-        graph.initializers.push_back(format::ToTensorData(levels[i].tensor, factors));
+        QTX_ASSIGN_OR_RETURN(TensorData made,
+                             format::MakeTensorData(levels[i].tensor, factors, file_));
+        graph.initializers.push_back(std::move(made));
       }
     }
     return {};
@@ -65,28 +70,22 @@ class Decoder {
 
   Result<TensorData> Codes() {
     QTX_ASSIGN_OR_RETURN(const Tensor codes, Read(*layout_.Find(EncodedRole::kCode)));
-    return format::ToTensorData(info_.name, codes);
+    return format::MakeTensorData(info_.name, codes, file_);
   }
 
   // Whether the values read make the bytes again.
-  Result<bool> MakesTheBytes() const {
-    QTX_ASSIGN_OR_RETURN(const Tensor bytes, format::Decode(data_, model_.folder));
-    return written_ == bytes.bytes;
-  }
+  Result<bool> MakesTheBytes() const { return layout_.KeepsAllBits(data_, model_.folder); }
 
  private:
   Result<Tensor> Read(const FieldLayout& field) {
-    QTX_ASSIGN_OR_RETURN(Tensor values, layout_.Decode(field, data_, model_.folder));
-    written_.resize(static_cast<std::size_t>(layout_.bytes()));
-    QTX_RETURN_IF_ERROR(layout_.Encode(field, values, written_));
-    return values;
+    return layout_.Decode(field, data_, model_.folder);
   }
 
   const format::Model& model_;
   const format::ValueInfo& info_;
   const RecordLayout& layout_;
   const TensorData& data_;
-  std::vector<std::byte> written_;
+  format::DataFile* file_;
 };
 
 // The records of `type`'s values, which are in initializers of `model`. `type` is told what it then
@@ -127,8 +126,8 @@ Result<Tensor> RecordsOf(const format::Model& model, const std::string& name,
 
 }  // namespace
 
-Result<format::Model> WithoutEncodings(const format::Model& model, Ledger& ledger,
-                                       Encodings* taken) {
+Result<format::Model> WithoutEncodings(const format::Model& model, Ledger& ledger, Encodings* taken,
+                                       format::DataFile* data_file) {
   format::Model decoded = model;
   graph::Names names(model.graph);
   std::map<std::string, Quantization> done;  // an initializer may be an output, too
@@ -145,7 +144,7 @@ Result<format::Model> WithoutEncodings(const format::Model& model, Ledger& ledge
       auto layout = RecordLayout::Make(*info.type);
       if (!layout.has_value()) return At(place, layout.error());
       Quantization q = *info.type->quantization;
-      Decoder decoder(model, info, *layout);
+      Decoder decoder(model, info, *layout, data_file);
       if (auto added = decoder.AddLevels(names, decoded.graph, q); !added.has_value())
         return At(place, added.error());
       auto codes = decoder.Codes();
@@ -172,10 +171,10 @@ Result<format::Model> WithoutEncodings(const format::Model& model, Ledger& ledge
   return decoded;
 }
 
-Result<format::Model> Decoded(const format::Model& model, Ledger& ledger) {
+Result<format::Model> Decoded(const format::Model& model, Ledger& ledger, format::DataFile* data) {
   QTX_ASSIGN_OR_RETURN(
       Conversion made, OnFlatForm(model, [&](const format::Model& flat) -> Result<Conversion> {
-        QTX_ASSIGN_OR_RETURN(format::Model decoded, WithoutEncodings(flat, ledger, nullptr));
+        QTX_ASSIGN_OR_RETURN(format::Model decoded, WithoutEncodings(flat, ledger, nullptr, data));
         for (const auto& [name, unused] : TakeAnnotated(decoded))
           ledger.Dropped(name, "encoding", "the target has no annotations of it");
         return Conversion{std::move(decoded), {}};
@@ -186,7 +185,8 @@ Result<format::Model> Decoded(const format::Model& model, Ledger& ledger) {
   return std::move(made.model);
 }
 
-void PutEncodings(const Encodings& encodings, format::Model& model, Ledger& ledger) {
+Result<void> PutEncodings(const Encodings& encodings, format::Model& model, Ledger& ledger,
+                          format::DataFile* file) {
   std::set<std::string> factors;
   for (const auto& [name, encoding] : encodings) {
     const format::ValueInfo* info = model.graph.FindValue(name);
@@ -204,13 +204,15 @@ void PutEncodings(const Encodings& encodings, format::Model& model, Ledger& ledg
       continue;
     }
     for (TensorData& data : model.graph.initializers) {
-      if (data.name == name) data = format::ToTensorData(name, *records);
+      if (data.name != name) continue;
+      QTX_ASSIGN_OR_RETURN(data, format::MakeTensorData(name, *records, file));
     }
     VisitTypes(model.graph, [&, &value = name](format::ValueInfo& other) {
       if (other.name == value) other.type = type;
     });
   }
   DropFactors(std::move(factors), model.graph);
+  return {};
 }
 
 Encodings TakeAnnotated(format::Model& model) {

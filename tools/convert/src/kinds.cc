@@ -154,7 +154,7 @@ template <Result<Export> (*write)(const format::Model&, const Options&), bool ow
 Result<Export> Flat(const format::Model& model, const Options& options) {
   if (format::HasEncoding(model)) {
     Ledger ledger(options);
-    QTX_ASSIGN_OR_RETURN(const format::Model decoded, Decoded(model, ledger));
+    QTX_ASSIGN_OR_RETURN(const format::Model decoded, Decoded(model, ledger, options.data));
     auto written = Flat<write, own_forms>(decoded, options);
     if (written.has_value()) Prepend(ledger.Take(), written->ledger);
     return written;

@@ -51,7 +51,7 @@ Result<format::TensorData> ShiftedData(const format::Model& model, const format:
 Result<Conversion> ToEightBits(const format::Model& model, ElementType to, const Options& options) {
   if (format::HasEncoding(model)) {
     Ledger decoding(options);
-    QTX_ASSIGN_OR_RETURN(const format::Model decoded, Decoded(model, decoding));
+    QTX_ASSIGN_OR_RETURN(const format::Model decoded, Decoded(model, decoding, options.data));
     auto shifted = ToEightBits(decoded, to, options);
     if (!shifted.has_value()) return shifted;
     std::vector<LedgerEntry> entries = decoding.Take();

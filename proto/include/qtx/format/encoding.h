@@ -92,6 +92,11 @@ class RecordLayout {
   Result<void> Encode(const FieldLayout& field, const Tensor& values,
                       std::span<std::byte> records) const;
 
+  /// True if what Decode reads of all fields is all that `data` says, so that Encode makes the same
+  /// bytes of it: bits that no field has are 0.
+  /// Errors: those of CheckCarrier and format::Decode.
+  Result<bool> KeepsAllBits(const TensorData& data, const std::string& folder) const;
+
  private:
   Dims grid_, record_shape_;
   std::int64_t records_ = 0, record_bytes_ = 0;

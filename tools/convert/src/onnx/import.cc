@@ -71,7 +71,7 @@ Result<Conversion> FromFlat(const format::Model& model, const Options& options,
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
-  PutEncodings(encodings, conversion.model, ledger);
+  QTX_RETURN_IF_ERROR(PutEncodings(encodings, conversion.model, ledger, options.data));
   QTX_RETURN_IF_ERROR(CheckOperands(conversion.model.graph));
   conversion.ledger = ledger.Take();
   ForgetInvented(model, conversion.ledger);

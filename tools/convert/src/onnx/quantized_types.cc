@@ -25,23 +25,42 @@ std::set<std::string> NamedParameters(const format::Graph& graph) {
 
 std::string PlaceOfValue(const std::string& name) { return "value '" + name + "'"; }
 
-Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model) {
+namespace {
+
+Result<void> CheckDeclared(const format::ValueInfo& info) {
+  if (!info.type->quantization) return Invalid(PlaceOfValue(info.name), "has no quantization");
+  const format::ElementType real = format::RealTypeOf(*info.type->quantization);
+  if (format::IsRealType(real)) return {};
+  return Invalid(PlaceOfValue(info.name), "found real_type " +
+                                              std::to_string(static_cast<int>(real)) +
+                                              ", expected FLOAT, FLOAT16 or BFLOAT16");
+}
+
+}  // namespace
+
+Result<format::TensorType> WithInlineParameters(const format::ModelView& view,
+                                                const format::TensorType& declared,
+                                                const std::string& name) {
+  format::TensorType type = declared;
+  auto inline_form = format::Resolve(view, type, name);
+  if (!inline_form.has_value()) return At(PlaceOfValue(name), inline_form.error());
+  type.quantization = *std::move(inline_form);
+  return type;
+}
+
+Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model, Initializers initializers) {
   QuantizedTypes types;
   const format::ModelView view = format::ModelView::Indexed(model);
   for (const auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
     for (const format::ValueInfo& info : *list) {
       if (!info.type || !format::IsQuantized(info.type->elem_type)) continue;
-      if (!info.type->quantization) return Invalid(PlaceOfValue(info.name), "has no quantization");
-      if (const format::ElementType real = format::RealTypeOf(*info.type->quantization);
-          !format::IsRealType(real)) {
-        return Invalid(PlaceOfValue(info.name), "found real_type " +
-                                                    std::to_string(static_cast<int>(real)) +
-                                                    ", expected FLOAT, FLOAT16 or BFLOAT16");
-      }
+      QTX_RETURN_IF_ERROR(CheckDeclared(info));
+      const bool as_declared =
+          initializers == Initializers::kAsDeclared && view.FindInitializer(info.name) != nullptr;
       format::TensorType type = *info.type;
-      auto inline_form = format::Resolve(view, type, info.name);
-      if (!inline_form.has_value()) return At(PlaceOfValue(info.name), inline_form.error());
-      type.quantization = *std::move(inline_form);
+      if (!as_declared) {
+        QTX_ASSIGN_OR_RETURN(type, WithInlineParameters(view, type, info.name));
+      }
       types.emplace(info.name, std::move(type));
     }
   }

@@ -10,13 +10,23 @@
 
 namespace qtx::convert {
 
-/// Quantized types by value, with inline parameters.
+/// Quantized types by value.
 using QuantizedTypes = std::map<std::string, format::TensorType>;
 
-/// The quantized types of all declared values.
+/// How the parameters of initializers are given: those of all of them together may be gigabytes.
+enum class Initializers { kInline, kAsDeclared };
+
+/// The quantized types of all declared values, with inline parameters.
 /// Errors: kInvalid for a quantized value without parameters, or those of Resolve, naming the
 /// value.
-Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model);
+Result<QuantizedTypes> QuantizedTypesOf(const format::Model& model,
+                                        Initializers initializers = Initializers::kInline);
+
+/// `declared`, the type of value `name`, with inline parameters.
+/// Errors: those of Resolve, naming the value.
+Result<format::TensorType> WithInlineParameters(const format::ModelView& view,
+                                                const format::TensorType& declared,
+                                                const std::string& name);
 
 /// The initializers that types name as scales, offsets or levels.
 std::set<std::string> NamedParameters(const format::Graph& graph);

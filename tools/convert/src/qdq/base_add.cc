@@ -47,10 +47,19 @@ Result<std::vector<Blocks>> BlocksOf(const Quantization& q, const Dims& dims) {
 
 // A FLOAT for each parameter, which broadcasts to the value after it is reshaped to `blocks`.
 struct StockFactors {
-  Dims blocks;      // each blocked dimension as blocks and elements of one; empty: no Reshape
-  Dims shape;       // of the factors
-  Dims parameters;  // of each factor, in row-major order
+  Dims blocks;  // each blocked dimension as blocks and elements of one; empty: no Reshape
+  Dims shape;   // of the factors
+  // Of each factor, in row-major order; empty where factor i is of parameter i, as with a type that
+  // names all axes in their order.
+  Dims parameters;
 };
+
+bool NamesAllAxes(const Quantization& q, std::size_t rank) {
+  for (std::size_t i = 0; i < q.axis.size(); ++i) {
+    if (q.axis[i] != static_cast<std::int64_t>(i)) return false;
+  }
+  return q.axis.size() == rank;
+}
 
 Result<StockFactors> FactorsOf(const Quantization& q, const Dims& dims) {
   QTX_ASSIGN_OR_RETURN(const std::vector<Blocks> blocks, BlocksOf(q, dims));
@@ -66,6 +75,7 @@ Result<StockFactors> FactorsOf(const Quantization& q, const Dims& dims) {
     stock.blocks.push_back(blocks[d].size);
   }
   if (std::ranges::none_of(blocks, split)) stock.blocks.clear();
+  if (NamesAllAxes(q, dims.size())) return stock;
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(counts));
   const Dims strides = format::RowMajorStrides(dims);
   const Dims count_strides = format::RowMajorStrides(counts);
@@ -99,6 +109,11 @@ Result<Tensor> Reals(const Quantization& q, const std::vector<float>& values, Di
 
 Result<Tensor> Broadcast(const StockFactors& stock, const Quantization& q, ParameterAt at) {
   std::vector<float> values;
+  if (stock.parameters.empty()) {
+    QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(stock.shape));
+    values.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(at(q, i));
+  }
   for (const std::int64_t parameter : stock.parameters) values.push_back(at(q, parameter));
   return Reals(q, values, stock.shape);
 }

@@ -30,6 +30,7 @@
 #include "qtx/convert/convert.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/attributes.h"
+#include "qtx/format/data_file.h"
 #include "qtx/format/description.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/rename.h"
@@ -49,6 +50,7 @@ class Lowering {
         source_(index.model()),
         opset_(opset),
         names_(index.model().graph),
+        data_(options.data),
         ledger_(options) {}
 
   Result<Conversion> Run();
@@ -61,15 +63,18 @@ class Lowering {
   Result<void> LowerOutput(const std::string& value, Node& producer, std::vector<Node>& after);
   Result<void> AddPair(const std::string& value, const std::string& from, const std::string& to,
                        std::vector<Node>& nodes);
-  std::vector<std::string> ParameterInputs(const std::string& value, const std::string& first);
+  std::vector<std::string> ParameterInputs(const std::string& value,
+                                           const std::string& first) const;
   void AddAttributes(const std::string& value, Node& node) const;
   Node MakeNode(const std::string& value, const char* op_type, std::vector<std::string> inputs,
                 std::string output) const;
   Result<std::string> AddClip(const std::string& value, const std::string& to,
                               std::vector<Node>& nodes);
-  Result<void> AddSteps(const std::string& value, std::string from);
-  Result<void> LowerInitializer(const std::string& value, const std::string& stored);
-  std::string AddBound(const std::string& name, const format::Tensor& bound);
+  Result<void> AddSteps(const TensorType& type, const std::string& value, std::string from);
+  Result<void> LowerInitializer(const TensorType& type, const std::string& value,
+                                const std::string& stored);
+  Result<void> AddParameters(const std::string& value);
+  Result<std::string> AddConstant(const std::string& name, const format::Tensor& constant);
   void AnnotateValues(std::vector<format::ValueInfo>& list);
   void NameParameters();
   void Finish();
@@ -77,20 +82,21 @@ class Lowering {
   const GraphIndex& index_;
   const format::Model& source_;
   const std::int64_t opset_;
-  QuantizedTypes types_;
-  std::map<std::string, StockParameters> parameters_;
+  QuantizedTypes types_;                               // those of initializers as declared
+  std::map<std::string, StockParameters> parameters_;  // without the elements, once they are added
   std::map<std::string, std::vector<std::string>> parameter_names_;  // scale and zero point
   std::map<std::string, std::string> reads_;  // graph input to the value its consumers read
   graph::Names names_;
+  format::DataFile* data_;
   format::Model model_;
   std::vector<format::TensorData> added_;  // scales, zero points and bounds, after the model's own
   Ledger ledger_;
 };
 
 Result<void> Lowering::CollectTypes() {
-  QTX_ASSIGN_OR_RETURN(types_, QuantizedTypesOf(source_));
+  QTX_ASSIGN_OR_RETURN(types_, QuantizedTypesOf(source_, Initializers::kAsDeclared));
   for (const auto& [name, type] : types_) {
-    if (format::HasCodeBook(*type.quantization)) continue;  // no DequantizeLinear
+    if (index_.Initializer(name) != nullptr || format::HasCodeBook(*type.quantization)) continue;
     auto parameters = ToStock(type);
     if (!parameters.has_value()) return At(PlaceOfValue(name), parameters.error());
     parameters_.emplace(name, *std::move(parameters));
@@ -108,18 +114,22 @@ Node Lowering::MakeNode(const std::string& value, const char* op_type,
   return node;
 }
 
-std::vector<std::string> Lowering::ParameterInputs(const std::string& value,
-                                                   const std::string& first) {
-  const StockParameters& stock = parameters_.at(value);
+// The initializers of the value's scale and zero point.
+Result<void> Lowering::AddParameters(const std::string& value) {
+  if (parameter_names_.contains(value)) return {};
+  StockParameters& stock = parameters_.at(value);
   std::vector<std::string>& names = parameter_names_[value];
-  if (names.empty()) {
-    names.push_back(names_.Unique(value + "/scale"));
-    added_.push_back(format::ToTensorData(names[0], stock.scale));
-    if (stock.zero_point) {
-      names.push_back(names_.Unique(value + "/zero_point"));
-      added_.push_back(format::ToTensorData(names[1], *stock.zero_point));
-    }
-  }
+  QTX_ASSIGN_OR_RETURN(names.emplace_back(), AddConstant(value + "/scale", stock.scale));
+  stock.scale.bytes = {};
+  if (!stock.zero_point) return {};
+  QTX_ASSIGN_OR_RETURN(names.emplace_back(), AddConstant(value + "/zero_point", *stock.zero_point));
+  stock.zero_point->bytes = {};
+  return {};
+}
+
+std::vector<std::string> Lowering::ParameterInputs(const std::string& value,
+                                                   const std::string& first) const {
+  const std::vector<std::string>& names = parameter_names_.at(value);
   std::vector<std::string> inputs = {first};
   inputs.insert(inputs.end(), names.begin(), names.end());
   return inputs;
@@ -131,6 +141,7 @@ Result<void> Lowering::AddPair(const std::string& value, const std::string& from
     return Unsupported(PlaceOfValue(value), "QuantizeLinear has no INT32");
   }
   const std::string stored = names_.Unique(value + "/stored");
+  QTX_RETURN_IF_ERROR(AddParameters(value));
   std::vector<std::string> quantize = ParameterInputs(value, from);
   std::vector<std::string> dequantize = quantize;
   dequantize[0] = stored;
@@ -159,9 +170,10 @@ void Lowering::AddAttributes(const std::string& value, Node& node) const {
   }
 }
 
-std::string Lowering::AddBound(const std::string& name, const format::Tensor& bound) {
+Result<std::string> Lowering::AddConstant(const std::string& name, const format::Tensor& constant) {
   std::string unique = names_.Unique(name);
-  added_.push_back(format::ToTensorData(unique, bound));
+  QTX_ASSIGN_OR_RETURN(format::TensorData data, format::MakeTensorData(unique, constant, data_));
+  added_.push_back(std::move(data));
   return unique;
 }
 
@@ -186,7 +198,7 @@ Result<std::string> Lowering::AddClip(const std::string& value, const std::strin
     if (bound == end) continue;
     auto real = RealBound(q, bound);
     if (!real.has_value()) return At(PlaceOfValue(value), real.error());
-    inputs[static_cast<std::size_t>(i)] = AddBound(value + name, *real);
+    QTX_ASSIGN_OR_RETURN(inputs[static_cast<std::size_t>(i)], AddConstant(value + name, *real));
   }
   if (inputs[2].empty()) inputs.pop_back();
   nodes.push_back(MakeNode(value, "Clip", std::move(inputs), to));
@@ -195,19 +207,21 @@ Result<std::string> Lowering::AddClip(const std::string& value, const std::strin
 }
 
 // From `from`, what a DequantizeLinear or Cast gives, to `value`.
-Result<void> Lowering::AddSteps(const std::string& value, std::string from) {
-  auto steps = StepsAfter(types_.at(value));
+Result<void> Lowering::AddSteps(const TensorType& type, const std::string& value,
+                                std::string from) {
+  auto steps = StepsAfter(type);
   if (!steps.has_value()) return At(PlaceOfValue(value), steps.error());
   for (const LoweredStep& step : *steps) {
     const auto named = [&value](const char* name) { return value + "/" + name; };
     std::string to = *step.output == 0 ? value : names_.Unique(named(step.output));
-    std::vector<std::string> inputs = {from, AddBound(named(step.constant), step.value)};
+    std::vector<std::string> inputs = {from, ""};
+    QTX_ASSIGN_OR_RETURN(inputs[1], AddConstant(named(step.constant), step.value));
     if (step.constant_first) std::swap(inputs[0], inputs[1]);
     model_.graph.nodes.push_back(
         MakeNode(*step.node == 0 ? value : named(step.node), step.op_type, std::move(inputs), to));
     from = std::move(to);
   }
-  const format::Quantization& q = *types_.at(value).quantization;
+  const format::Quantization& q = *type.quantization;
   if (format::HasCodeBook(q))
     ledger_.Changed(value, "code_book", "a Gather of its values and a Mul, and an annotation");
   if (format::HasBase(q))
@@ -215,36 +229,42 @@ Result<void> Lowering::AddSteps(const std::string& value, std::string from) {
   return {};
 }
 
-Result<void> Lowering::LowerInitializer(const std::string& value, const std::string& stored) {
-  const format::Quantization& q = *types_.at(value).quantization;
+Result<void> Lowering::LowerInitializer(const TensorType& type, const std::string& value,
+                                        const std::string& stored) {
+  const format::Quantization& q = *type.quantization;
   if (format::HasCodeBook(q)) {
     const std::string codes = names_.Unique(value + "/codes");
     Node node = MakeNode(value, "Cast", {stored}, codes);
     node.attributes.push_back(Attribute::Int("to", static_cast<std::int64_t>(ElementType::kInt32)));
     model_.graph.nodes.push_back(std::move(node));
-    return AddSteps(value, codes);
+    return AddSteps(type, value, codes);
   }
+  auto parameters = ToStock(type);
+  if (!parameters.has_value()) return At(PlaceOfValue(value), parameters.error());
+  parameters_.emplace(value, *std::move(parameters));
+  QTX_RETURN_IF_ERROR(AddParameters(value));
   const bool based = format::HasBase(q);
   const std::string product = based ? names_.Unique(value + "/product") : value;
   Node node = MakeNode(value, "DequantizeLinear", ParameterInputs(value, stored), product);
   AddAttributes(value, node);
   model_.graph.nodes.push_back(std::move(node));
-  if (based) QTX_RETURN_IF_ERROR(AddSteps(value, product));
+  if (based) QTX_RETURN_IF_ERROR(AddSteps(type, value, product));
   return {};
 }
 
 Result<void> Lowering::LowerInitializers() {
+  const format::ModelView view = format::ModelView::Indexed(source_);
   for (const format::TensorData& data : source_.graph.initializers) {
     if (!types_.contains(data.name)) {
       model_.graph.initializers.push_back(data);
       continue;
     }
-    if (index_.IsInput(data.name))
-      return Unsupported(PlaceOfValue(data.name), "a graph input with a default");
     const std::string stored = names_.Unique(data.name + "/stored");
     QTX_ASSIGN_OR_RETURN(format::TensorData renamed, Renamed(data, stored));
     model_.graph.initializers.push_back(std::move(renamed));
-    QTX_RETURN_IF_ERROR(LowerInitializer(data.name, stored));
+    QTX_ASSIGN_OR_RETURN(const TensorType type,
+                         WithInlineParameters(view, types_.at(data.name), data.name));
+    QTX_RETURN_IF_ERROR(LowerInitializer(type, data.name, stored));
   }
   return {};
 }
@@ -252,6 +272,8 @@ Result<void> Lowering::LowerInitializers() {
 Result<void> Lowering::LowerInputs() {
   for (const format::ValueInfo& info : source_.graph.inputs) {
     if (!types_.contains(info.name)) continue;
+    if (index_.Initializer(info.name) != nullptr)
+      return Unsupported(PlaceOfValue(info.name), "a graph input with a default");
     const std::string quantized = names_.Unique(info.name + "/quantized");
     QTX_RETURN_IF_ERROR(AddPair(info.name, info.name, quantized, model_.graph.nodes));
     reads_[info.name] = quantized;
@@ -348,11 +370,17 @@ Result<Conversion> Lowering::Run() {
 // For a flat model: the opset that is asked for, else the smallest that has all types.  Source:
 // lowering.S3.
 Result<std::int64_t> OpsetToLowerFlat(const format::Model& model, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(const QuantizedTypes types, QuantizedTypesOf(model));
+  QTX_ASSIGN_OR_RETURN(const QuantizedTypes types,
+                       QuantizedTypesOf(model, Initializers::kAsDeclared));
   const std::int64_t own = model.OpsetVersion("");
   if (types.empty() && options.opset == 0) return own;  // no Q/DQ to be had
+  const format::ModelView view = format::ModelView::Indexed(model);
   std::int64_t opset = options.opset == 0 ? std::max<std::int64_t>(own, 13) : options.opset;
-  for (const auto& [name, type] : types) {
+  for (const auto& [name, declared] : types) {
+    TensorType type = declared;
+    if (format::IsHalf(format::RealTypeOf(type))) {  // what the scales are decides
+      QTX_ASSIGN_OR_RETURN(type, WithInlineParameters(view, type, name));
+    }
     const auto needed = OpsetFor(type);
     if (!needed.has_value()) return At(PlaceOfValue(name), needed.error());
     if (opset >= *needed) continue;
@@ -393,7 +421,8 @@ Result<Conversion> ToQdq(const format::Model& model, const Options& options) {
   const auto lower = [&](const format::Model& flat) -> Result<Conversion> {
     if (!format::HasEncoding(flat)) return LowerFlat(flat, options, opset);
     Encodings encodings;
-    QTX_ASSIGN_OR_RETURN(const format::Model decoded, WithoutEncodings(flat, ledger, &encodings));
+    QTX_ASSIGN_OR_RETURN(const format::Model decoded,
+                         WithoutEncodings(flat, ledger, &encodings, options.data));
     auto lowered = LowerFlat(decoded, options, opset);
     if (lowered.has_value()) AnnotateEncodings(encodings, lowered->model);
     return lowered;

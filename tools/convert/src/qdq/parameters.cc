@@ -34,8 +34,17 @@ Tensor ZeroPoints(ElementType storage, std::span<const std::int32_t> offsets, Di
   Tensor tensor{storage, std::move(dims), std::nullopt, {}};
   const std::size_t bits = offsets.size() * static_cast<std::size_t>(format::BitWidth(storage));
   tensor.bytes.assign((bits + 7) / 8, std::byte{0});
-  if (format::IsIntegerStorage(storage)) format::PackInt32(offsets, tensor);
+  const bool zeros = std::ranges::all_of(offsets, [](std::int32_t offset) { return offset == 0; });
+  if (format::IsIntegerStorage(storage) && !zeros) format::PackInt32(offsets, tensor);
   return tensor;
+}
+
+// Whether the type has a parameter for each block of the grid, in its order.
+bool HasGrid(const Quantization& q, std::int64_t count, std::size_t rank) {
+  for (std::size_t i = 0; i < q.axis.size(); ++i) {
+    if (q.axis[i] != static_cast<std::int64_t>(i)) return false;
+  }
+  return q.axis.size() == rank && std::ssize(q.scale) == count;
 }
 
 // ONNX's blocked form has a parameter for every block along one axis and for every element along
@@ -59,8 +68,16 @@ Result<StockParameters> ToBlocked(const format::TensorType& type) {
   const Dims strides = format::RowMajorStrides(*dims);
   const Dims grid_strides = format::RowMajorStrides(grid);
   const format::ParameterMap map(q, *dims);
+  const ElementType real = format::RealTypeOf(q), storage = format::StorageOf(type.elem_type);
   std::vector<float> scales;
   std::vector<std::int32_t> offsets;
+  if (HasGrid(q, count, grid.size())) {
+    offsets = q.offset;
+    offsets.resize(q.scale.size());
+    stock.scale = Scales(real, q.scale, grid);
+    stock.zero_point = ZeroPoints(storage, offsets, grid);
+    return stock;
+  }
   for (std::int64_t at = 0; at < count; ++at) {
     std::int64_t element = 0;
     for (std::size_t axis = 0; axis < grid.size(); ++axis) {
@@ -71,8 +88,8 @@ Result<StockParameters> ToBlocked(const format::TensorType& type) {
     scales.push_back(format::ScaleAt(q, map(element)));
     offsets.push_back(format::OffsetAt(q, map(element)));
   }
-  stock.scale = Scales(format::RealTypeOf(q), scales, grid);
-  stock.zero_point = ZeroPoints(format::StorageOf(type.elem_type), offsets, grid);
+  stock.scale = Scales(real, scales, grid);
+  stock.zero_point = ZeroPoints(storage, offsets, grid);
   return stock;
 }
 

@@ -14,6 +14,10 @@
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 
+namespace qtx::format {
+class DataFile;
+}
+
 namespace qtx::convert {
 
 struct LedgerEntry {
@@ -48,7 +52,8 @@ struct Options {
   bool unchanged = false;  // the model to write is as Read gave it
   bool copies = false;     // what is written copies the records of encoded initializers, unread
   bool repack = false;     // of a GGUF file: ordinary tensors, none that points into the file
-  bool weights_only = false;  // of a GGUF file: no graph, also of a known architecture
+  bool weights_only = false;         // of a GGUF file: no graph, also of a known architecture
+  format::DataFile* data = nullptr;  // for large tensors that are made; nullptr: in the model
 };
 
 /// A file to convert, with its companion files.
