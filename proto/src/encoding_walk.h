@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
+#include <utility>
+#include <vector>
 
 #include "qtx/format/encoding.h"
 
@@ -29,14 +30,25 @@ class GridWalk {
   Dims at_;
 };
 
-// Eight bytes as one word, for operations on each.
-constexpr std::uint64_t kEachByte = 0x0101010101010101;
+// Records along the last axis lie side by side: the codes of such a band are put together line by
+// line before they are packed.
+struct CodeBands {
+  CodeBands(const FieldLayout& field, const Dims& records, std::int64_t line)
+      : grid(records),
+        across(grid.empty() ? 1 : std::exchange(grid.back(), 1)),
+        lines(field.per_record / line),
+        length(across * line),
+        width(BitWidth(field.type)),
+        mask(static_cast<std::uint8_t>((1U << static_cast<unsigned>(width)) - 1)) {}
+  // Room for those of a band, in eights.
+  std::vector<std::uint8_t> Codes() const {
+    return std::vector<std::uint8_t>(static_cast<std::size_t>((lines * length + 7) / 8 * 8));
+  }
 
-inline std::uint64_t LoadWord(const void* from) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, from, sizeof word);
-  return word;
-}
-inline void StoreWord(void* to, std::uint64_t word) { std::memcpy(to, &word, sizeof word); }
+  Dims grid;  // of bands
+  std::int64_t across, lines, length;
+  int width;  // of a code in the tensor
+  std::uint8_t mask;
+};
 
 }  // namespace qtx::format

@@ -136,11 +136,10 @@ TEST(Encoding, WritesBackTheBytesThatItRead) {
     const Tensor golden = ReadGolden(format.name + "_reals");
     const auto layout = RecordLayout::Make(TypeOf(format, golden.dims));
     ASSERT_TRUE(layout.has_value());
-    const TensorData data = Initializer(bytes);
     std::vector<std::byte> written(bytes.size());
     for (const EncodedField& field : format.fields) {
       const FieldLayout& found = *layout->Find(field.role, static_cast<std::size_t>(field.level));
-      const Tensor values = *layout->Decode(found, data, "");
+      const Tensor values = *layout->Decode(found, bytes);
       const auto encoded = layout->Encode(found, values, written);
       ASSERT_TRUE(encoded.has_value()) << format.name << " " << encoded.error().Text();
     }
@@ -292,6 +291,68 @@ TEST(Encoding, RefusesToWriteWhatItsBitsCannotHold) {
   EXPECT_EQ(written.error().where, "element 3");
   EXPECT_THAT(written.error().message,
               HasSubstr("found 16, expected a value of 5 bits, -16 to 15"));
+}
+
+// Three codes of 2 bits, from 5 on: 5, 8 and 6 are the bits 00, 11 and 01, the last the highest.
+TEST(Encoding, WritesCodesWhoseLeastIsNotZero) {
+  const NamedLayout format{"",  ElementType::kUint8Q,
+                           {3}, 1,
+                           0,   {Codes(ElementType::kUint8, {Span(0, 2, 0, {3}, {2})}, 5)}};
+  const auto layout = RecordLayout::Make(TypeOf(format, {3}));
+  ASSERT_TRUE(layout.has_value()) << layout.error().Text();
+  const FieldLayout& codes = *layout->Find(EncodedRole::kCode);
+  const auto write = [&](std::initializer_list<std::int32_t> values) {
+    Tensor tensor = *MakeTensor(ElementType::kUint8, {3});
+    PackInt32(std::vector<std::int32_t>(values), tensor);
+    std::vector<std::byte> records(1);
+    const auto written = layout->Encode(codes, tensor, records);
+    return written.has_value() ? std::to_string(std::to_integer<int>(records[0]))
+                               : written.error().Text();
+  };
+  EXPECT_EQ(write({5, 8, 6}), "28");
+  EXPECT_THAT(write({5, 4, 6}),
+              HasSubstr("element 1: found 4, expected a value of 2 bits, 5 to 8"));
+  EXPECT_THAT(write({5, 8, 9}), HasSubstr("element 2: found 9"));
+}
+
+// Rows of 11 elements of 2 and of 4 bits begin within a byte.
+TEST(Encoding, WritesRecordsOfAGridFromPackedRows) {
+  for (const ElementType type : {ElementType::kUint2Q, ElementType::kUint4Q}) {
+    const std::int32_t width = BitWidth(StorageOf(type));
+    NamedLayout format{"", type, {2, 1}, 1, 0, {}};
+    format.fields = {Codes(ElementType::kUint8, {Span(0, width, 0, {2}, {4})})};
+    const auto layout = RecordLayout::Make(TypeOf(format, {4, 11}));
+    ASSERT_TRUE(layout.has_value()) << layout.error().Text();
+    const FieldLayout& codes = *layout->Find(EncodedRole::kCode);
+    Tensor values = *MakeTensor(StorageOf(type), {4, 11});
+    std::vector<std::int32_t> counted(44);
+    for (std::size_t i = 0; i < counted.size(); ++i)
+      counted[i] = static_cast<std::int32_t>(i * i) % (1 << width);
+    PackInt32(counted, values);
+    std::vector<std::byte> records(22);
+    ASSERT_TRUE(layout->Encode(codes, values, records).has_value());
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      // Record i has two elements of a column.
+      const std::size_t above = i / 11 * 22 + i % 11;
+      EXPECT_EQ(std::to_integer<int>(records[i]), counted[above] + counted[above + 11] * 16) << i;
+    }
+    EXPECT_EQ(layout->Decode(codes, records)->bytes, values.bytes);
+  }
+}
+
+// The binary16 of ggml's IQ1_M is the highest 4 bits of four words, the lowest first.
+TEST(BitField, ReadsAndWritesBitsThatLieApart) {
+  std::vector<BitSpan> spans;
+  for (std::int32_t i = 0; i < 4; ++i) spans.push_back(Span(4 * i, 4, 12 + 16 * i, {}, {}));
+  const BitField half(spans, 8);
+  EXPECT_EQ(half.size(), 1U);
+  EXPECT_EQ(half.width(), 16);
+  std::uint32_t value = 0xFFFFFFFF;
+  half.Read(Words({0x2FFF1FFF, 0x4FFF3FFF}), {&value, 1});
+  EXPECT_EQ(value, 0x4321U);
+  std::vector<std::byte> record(8);
+  half.Write({&value, 1}, record);
+  EXPECT_EQ(record, Words({0x20001000, 0x40003000}));
 }
 
 }  // namespace

@@ -354,6 +354,20 @@ TEST_F(Limits, AreThoseOfTheReadme) {
                 Path("o.onnx");
        },
        "found a length of 100000001, expected at most 100000000 bytes"},
+      {"header of GGUF", "2^28 bytes, 2^16 entries, 2^18 tensors, arrays 8 deep",
+       [&] {
+         // Version 3, no tensor, one entry: the key 'k', a text (type 8) of 2^28 bytes.
+         const std::string bytes(
+             "GGUF\3\0\0\0"
+             "\0\0\0\0\0\0\0\0"
+             "\1\0\0\0\0\0\0\0"
+             "\1\0\0\0\0\0\0\0k"
+             "\x8\0\0\0"
+             "\0\0\0\x10\0\0\0\0",
+             45);
+         return "convert " + Sparse("h.gguf", (kOne << 28) + 45, bytes) + " -o " + Path("o.onnx");
+       },
+       "key 'k': byte 45: expected a header of at most 268435456 bytes"},
       {"functions of a model, where they are expanded", "2^17 nodes, 2^31 bytes, calls 8 deep",
        [&] { return "convert " + Recursive() + " -o " + Path("o.onnx"); },
        "found functions that call each other more than 8 deep"},

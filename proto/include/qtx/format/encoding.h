@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "qtx/format/bit_field.h"
 #include "qtx/format/model.h"
 #include "qtx/format/tensor.h"
 #include "qtx/format/tensor_type.h"
@@ -31,16 +32,6 @@ bool HasEncoding(const Model& model);  // true if any value has one, annotations
 
 /// The first field of the role, and level for factors; nullptr if there is none.
 const EncodedField* FindField(const Encoding& encoding, EncodedRole role, std::size_t level = 0);
-
-/// Consecutive values of a field whose bits are `stride` apart.
-struct BitRun {
-  std::int32_t first = 0;      // index of the first value
-  std::int32_t count = 0;      // values
-  std::int32_t bit = 0;        // of the record, of the first value
-  std::int32_t stride = 0;     // bits, negative too
-  std::int32_t width = 0;      // bits of each value
-  std::int32_t value_bit = 0;  // where in the value they go
-};
 
 /// What a field's bits are, and the tensor that they make.
 struct FieldLayout {
@@ -84,6 +75,9 @@ class RecordLayout {
   /// Errors: those of CheckCarrier and format::Decode.
   Result<Tensor> Decode(const FieldLayout& field, const TensorData& data,
                         const std::string& folder) const;
+  /// The same of records in memory, whose size the caller has checked.
+  /// REQUIRES: records.size() == bytes().
+  Result<Tensor> Decode(const FieldLayout& field, std::span<const std::byte> records) const;
 
   /// Writes the field's values into `records`, of which only the bits of the field change.
   /// Errors: kInvalid for a value that the field's bits cannot hold.
@@ -98,6 +92,9 @@ class RecordLayout {
   Result<bool> KeepsAllBits(const TensorData& data, const std::string& folder) const;
 
  private:
+  // Elements of a record along the last axis.
+  std::int64_t Line() const { return record_shape_.empty() ? 1 : record_shape_.back(); }
+
   Dims grid_, record_shape_;
   std::int64_t records_ = 0, record_bytes_ = 0;
   std::vector<FieldLayout> fields_;

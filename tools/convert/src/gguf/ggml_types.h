@@ -25,7 +25,6 @@ enum class Form {
 /// One level of a scale or base: a factor for each `block` elements, or one number for all.
 struct FactorLevel {
   std::int64_t block = 0;
-  format::ElementType storage = format::ElementType::kUndefined;
   float constant = 0;  // where `block` is 0
 };
 
@@ -41,6 +40,11 @@ struct GgmlType {
   std::vector<float> code_book = {};
   std::vector<format::EncodedField> fields = {};  // of kRecords
 };
+
+/// Bits of the values from `first` on: proto/qtx/quantization.proto says what the numbers are.
+format::BitSpan Bits(std::int32_t value_bit, std::int32_t width, std::int32_t record_bit,
+                     std::vector<std::int32_t> count, std::vector<std::int32_t> stride,
+                     std::int32_t first = 0);
 
 /// Source: ggml/src/ggml-common.h and ggml-quants.c of llama.cpp, and the gguf package 0.19.0.
 const std::vector<GgmlType>& GgmlTypes();

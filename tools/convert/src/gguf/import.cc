@@ -77,8 +77,9 @@ class Import {
     return {};
   }
 
-  std::string_view View(std::int64_t offset, std::int64_t size) const {
-    return bytes_.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+  std::span<const std::byte> View(std::int64_t offset, std::int64_t size) const {
+    return std::as_bytes(std::span(bytes_))
+        .subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
   }
 
   // Elements as they lie in the file.
@@ -89,7 +90,7 @@ class Import {
           format::ToExternalData(name, storage, std::move(dims), location_, offset, size));
       return;
     }
-    const auto bytes = std::as_bytes(std::span(View(offset, size)));
+    const auto bytes = View(offset, size);
     model_.graph.initializers.push_back(format::ToTensorData(
         name, {storage, std::move(dims), std::nullopt, {bytes.begin(), bytes.end()}}));
   }
@@ -124,9 +125,9 @@ class Import {
   }
 
   Result<void> AddRecords(const TensorInfo& info, const GgmlType& type) {
-    const std::string_view records = View(info.offset, info.size);
-    if (const auto found = FindNonFinite(type, records))
-      return AddOpaque(info, std::string(type.name) + " as its bytes: " + *found);
+    const auto records = View(info.offset, info.size);
+    QTX_ASSIGN_OR_RETURN(const auto found, FindNonFinite(type, records));
+    if (found) return AddOpaque(info, std::string(type.name) + " as its bytes: " + *found);
     if (!repack_) {
       Declare(info.name, TypeOf(type, info.dims, true));
       AddBytes(info.name, {info.offset, info.size});

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gguf/ggml_types.h"
@@ -12,9 +11,13 @@
 
 namespace qtx::convert::gguf {
 
+/// Whether a number can be a factor of the type: it is finite, and ggml reads it as it is meant.
+bool IsFactor(format::ElementType type, double value);
+
 /// Says which factor of the records is infinite or NaN, and so cannot be one of a scale or base;
 /// nullopt if all are finite. REQUIRES: type.form is kRecords.
-std::optional<std::string> FindNonFinite(const GgmlType& type, std::string_view records);
+Result<std::optional<std::string>> FindNonFinite(const GgmlType& type,
+                                                 std::span<const std::byte> records);
 
 /// A tensor with its factors, each a tensor of its own.
 struct Unpacked {
@@ -25,11 +28,11 @@ struct Unpacked {
 
 /// REQUIRES: type.form is kRecords; `records` are those of a tensor of shape `dims`.
 Result<Unpacked> UnpackRecords(const GgmlType& type, const format::Dims& dims,
-                               std::string_view records);
+                               std::span<const std::byte> records);
 
 /// nullopt where the records do not follow from what they decode to, or the binary16 of one is
 /// infinite or NaN; `why` says which.  REQUIRES: type.form is kVectors.
 Result<std::optional<Unpacked>> UnpackVectors(const GgmlType& type, const format::Dims& dims,
-                                              std::string_view records, std::string& why);
+                                              std::span<const std::byte> records, std::string& why);
 
 }  // namespace qtx::convert::gguf

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "errors.h"
-#include "gguf/bits.h"
+#include "gguf/tensor_in.h"
 #include "gguf/vectors.h"
+#include "qtx/format/encoding.h"
 #include "qtx/format/tensor_type.h"
 
 namespace qtx::convert::gguf {
@@ -14,7 +16,6 @@ namespace {
 
 using format::Dims;
 using format::ElementType;
-using format::EncodedField;
 using format::EncodedRole;
 using format::Quantization;
 using format::Tensor;
@@ -59,178 +60,114 @@ bool LevelsFit(const std::vector<FactorLevel>& expected,
   return true;
 }
 
-std::uint32_t CodeAt(const Tensor& tensor, std::int64_t element) {
-  const auto width = static_cast<std::int64_t>(format::BitWidth(tensor.elem_type));
-  std::uint32_t code = 0;
-  const auto byte = static_cast<std::size_t>(element * width / 8);
-  for (std::int64_t k = 0; k < (width + 7) / 8; ++k)
-    code |= static_cast<std::uint32_t>(tensor.bytes[byte + static_cast<std::size_t>(k)]) << (8 * k);
-  if (width < 8) code = code >> (element * width % 8) & ((1U << width) - 1);
-  return code;
-}
-
-bool IsInteger(ElementType type) { return format::IsIntegerStorage(type); }
-
-// Sign-extended, where the type is signed.
-std::int64_t IntegerAt(const Tensor& tensor, std::int64_t element) {
-  const auto width = static_cast<unsigned>(format::BitWidth(tensor.elem_type));
-  const std::uint32_t code = CodeAt(tensor, element);
-  const bool negative = format::StorageRange(tensor.elem_type).min < 0 && code >> (width - 1) != 0;
-  return static_cast<std::int64_t>(code) - (negative ? std::int64_t{1} << width : 0);
-}
-
-Error NotHeld(const char* what, std::int64_t i, double value) {
-  return Unsupported(std::string(what) + " [" + std::to_string(i) + "]",
-                     "is " + format::HexFloat(value) + ", which its bits cannot be");
-}
-
-// A factor as a value of `storage`, exactly.
-Result<std::uint32_t> FactorCode(const Tensor& factors, std::int64_t i, double value,
-                                 ElementType storage) {
-  if (factors.elem_type == storage) return CodeAt(factors, i);
-  if (IsInteger(storage)) {
-    const format::IntegerRange range = format::StorageRange(storage);
+// Whether the bits of `type` can be exactly that factor, and which they are.
+bool FindCode(ElementType type, double value, std::uint32_t& code) {
+  if (!IsFactor(type, value)) return false;
+  if (format::IsIntegerStorage(type)) {
+    const format::IntegerRange range = format::StorageRange(type);
     if (value != std::floor(value) || value < static_cast<double>(range.min) ||
         value > static_cast<double>(range.max)) {
-      return NotHeld("factor", i, value);
+      return false;
     }
-    return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+    code = static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+    return true;
   }
-  const std::uint32_t code = format::EncodeSmallFloat(storage, value);
-  if (format::DecodeSmallFloat(storage, code) != value) return NotHeld("factor", i, value);
-  return code;
+  code = format::EncodeSmallFloat(type, value);
+  return format::DecodeSmallFloat(type, code) == value;
 }
 
-class Encoder {
- public:
-  Encoder(const GgmlType& type, const Dims& dims, const format::ModelView& view,
-          const format::TensorData& data, const format::TensorType& declared)
-      : type_(type), dims_(dims), view_(view), data_(data), q_(*declared.quantization) {}
-
-  Result<std::string> Run() {
-    QTX_ASSIGN_OR_RETURN(codes_, format::Decode(data_, view_.model().folder));
-    count_ = format::ElementCount(codes_) / type_.block;
-    QTX_RETURN_IF_ERROR(Load(ScaleLevels(q_), type_.scale, scale_));
-    QTX_RETURN_IF_ERROR(Load(q_.base_levels, type_.base, base_));
-    records_.assign(static_cast<std::size_t>(count_ * type_.bytes), '\0');
-    QTX_RETURN_IF_ERROR(type_.form == Form::kVectors ? Vectors() : Fields());
-    return std::move(records_);
-  }
-
- private:
-  Result<void> Load(const std::vector<format::BlockFactors>& levels,
-                    const std::vector<FactorLevel>& expected, std::vector<Tensor>& loaded) const {
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      if (expected[i].block == 0) continue;
-      QTX_ASSIGN_OR_RETURN(Tensor factors, Factors(levels[i]));
-      const std::int64_t count = count_ * (type_.block / expected[i].block);
-      if (format::ElementCount(factors) != count)
-        return Invalid("factors", "found another number than " + std::to_string(count));
-      loaded.push_back(std::move(factors));
+// The factors as values of `type`, of 8 or 16 bits, each exactly the same.
+Result<Tensor> FactorsAs(ElementType type, Tensor factors) {
+  const std::vector<double> values = format::StoredValues(factors);
+  QTX_ASSIGN_OR_RETURN(Tensor converted, format::MakeTensor(type, factors.dims));
+  const std::size_t bytes = static_cast<std::size_t>(format::BitWidth(type)) / 8;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint32_t code = 0;
+    if (!FindCode(type, values[i], code)) {
+      return Unsupported("factor [" + std::to_string(i) + "]",
+                         "is " + format::HexFloat(values[i]) + ", which its bits cannot be");
     }
-    return {};
+    std::memcpy(converted.bytes.data() + i * bytes, &code, bytes);
   }
+  return factors.elem_type == type ? std::move(factors) : std::move(converted);
+}
 
-  Result<Tensor> Factors(const format::BlockFactors& level) const {
-    if (level.tensor.empty()) {
-      const auto bytes = std::as_bytes(std::span(level.value));
-      return Tensor{ElementType::kFloat,
-                    {std::ssize(level.value)},
-                    std::nullopt,
-                    {bytes.begin(), bytes.end()}};
+Result<Tensor> FactorsOf(const format::BlockFactors& level, const format::ModelView& view) {
+  if (level.tensor.empty()) {
+    const auto bytes = std::as_bytes(std::span(level.value));
+    return Tensor{
+        ElementType::kFloat, {std::ssize(level.value)}, std::nullopt, {bytes.begin(), bytes.end()}};
+  }
+  const format::TensorData* data = view.FindInitializer(level.tensor);
+  if (data == nullptr) return Invalid("factors", "there is no initializer '" + level.tensor + "'");
+  return format::Decode(*data, view.model().folder);
+}
+
+// The factors of the levels that are no constants, in whatever types they have.
+Result<std::vector<Tensor>> LoadLevels(const std::vector<format::BlockFactors>& levels,
+                                       const std::vector<FactorLevel>& expected,
+                                       std::int64_t elements, const format::ModelView& view) {
+  std::vector<Tensor> loaded;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i].block == 0) continue;
+    QTX_ASSIGN_OR_RETURN(Tensor factors, FactorsOf(levels[i], view));
+    const std::int64_t count = elements / expected[i].block;
+    if (format::ElementCount(factors) != count)
+      return Invalid("factors", "found another number than " + std::to_string(count));
+    loaded.push_back(std::move(factors));
+  }
+  return loaded;
+}
+
+Result<void> PackField(const format::RecordLayout& layout, EncodedRole role, std::size_t level,
+                       const Tensor& values, std::span<std::byte> records) {
+  const auto written = layout.Encode(*layout.Find(role, level), values, records);
+  if (written.has_value()) return {};
+  const char* what = role == EncodedRole::kCode    ? ""
+                     : role == EncodedRole::kScale ? "scale, "
+                                                   : "base, ";
+  return Unsupported(what + written.error().where, written.error().message);
+}
+
+Result<void> PackRecords(const GgmlType& type, const Dims& dims, Unpacked parts,
+                         std::span<std::byte> records) {
+  QTX_ASSIGN_OR_RETURN(const auto layout, format::RecordLayout::Make(TypeOf(type, dims, true)));
+  QTX_RETURN_IF_ERROR(PackField(layout, EncodedRole::kCode, 0, parts.codes, records));
+  for (const EncodedRole role : {EncodedRole::kScale, EncodedRole::kBase}) {
+    std::vector<Tensor>& levels = role == EncodedRole::kScale ? parts.scale : parts.base;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      QTX_ASSIGN_OR_RETURN(const Tensor factors,
+                           FactorsAs(layout.Find(role, i)->type, std::move(levels[i])));
+      QTX_RETURN_IF_ERROR(PackField(layout, role, i, factors, records));
     }
-    const format::TensorData* data = view_.FindInitializer(level.tensor);
-    if (data == nullptr)
-      return Invalid("factors", "there is no initializer '" + level.tensor + "'");
-    return format::Decode(*data, view_.model().folder);
   }
+  return {};
+}
 
-  std::span<std::byte> Record(std::int64_t i) {
-    return std::as_writable_bytes(std::span(records_))
-        .subspan(static_cast<std::size_t>(i * type_.bytes), static_cast<std::size_t>(type_.bytes));
+Result<void> PackVectors(const GgmlType& type, Unpacked parts, std::span<std::byte> records) {
+  const auto size = static_cast<std::size_t>(type.block);
+  std::size_t count = 0;  // factors of a record
+  Tensor factors;
+  if (parts.scale.size() > 1) {
+    count = static_cast<std::size_t>(type.block / type.scale[0].block);
+    QTX_ASSIGN_OR_RETURN(factors, FactorsAs(ElementType::kUint8, std::move(parts.scale[0])));
   }
-
-  Result<void> Fields() {
-    for (const EncodedField& field : type_.fields) {
-      const auto level = static_cast<std::size_t>(field.level);
-      if (field.role == EncodedRole::kCode) {
-        QTX_RETURN_IF_ERROR(Put(field, codes_, format::StorageOf(type_.elem_type), "element"));
-      } else if (field.role == EncodedRole::kScale) {
-        QTX_RETURN_IF_ERROR(Put(field, scale_[level], type_.scale[level].storage, "scale"));
-      } else {
-        QTX_RETURN_IF_ERROR(Put(field, base_[level], type_.base[level].storage, "base"));
-      }
+  QTX_ASSIGN_OR_RETURN(const Tensor halves,
+                       FactorsAs(ElementType::kFloat16, std::move(parts.scale.back())));
+  const auto codec = VectorCodec::Make(type);
+  VectorRecord record;
+  for (std::size_t i = 0; i < halves.As<std::uint16_t>().size(); ++i) {
+    std::copy_n(parts.codes.As<std::int8_t>().data() + i * size, size, record.values);
+    std::copy_n(factors.As<std::uint8_t>().data() + i * count, count, record.factors);
+    record.half = halves.As<std::uint16_t>()[i];
+    const auto bytes = static_cast<std::size_t>(type.bytes);
+    if (!codec->Encode(record, records.subspan(i * bytes, bytes))) {
+      return Unsupported("elements from " + std::to_string(i * size) + " on",
+                         "are no record of " + std::string(type.name));
     }
-    return {};
   }
-
-  // Writes one field of all records. A value is that of the storage, less the bias.
-  Result<void> Put(const EncodedField& field, const Tensor& tensor, ElementType storage,
-                   const char* what) {
-    const BitField bits(field.bits);
-    const auto per_record = static_cast<std::int64_t>(bits.size());
-    const bool converts = tensor.elem_type != storage;
-    const std::vector<double> values =
-        converts ? format::StoredValues(tensor) : std::vector<double>();
-    const std::int64_t limit = std::int64_t{1} << bits.width();
-    for (std::int64_t i = 0; i < count_ * per_record; ++i) {
-      QTX_ASSIGN_OR_RETURN(
-          const std::uint32_t code,
-          FactorCode(tensor, i, converts ? values[static_cast<std::size_t>(i)] : 0, storage));
-      std::int64_t raw = code;
-      if (IsInteger(storage)) {
-        const std::int64_t value =
-            converts ? static_cast<std::int32_t>(code) : IntegerAt(tensor, i);
-        raw = value - field.bias;
-        // Two's complement in all bits of a byte.
-        if (field.elem_type == ElementType::kInt8 && raw < 0) raw += limit;
-        if (raw < 0 || raw >= limit) return NotHeld(what, i, static_cast<double>(value));
-      }
-      bits.Put(Record(i / per_record), static_cast<std::size_t>(i % per_record),
-               static_cast<std::uint32_t>(raw));
-    }
-    return {};
-  }
-
-  Result<void> Vectors() {
-    const auto codec = VectorCodec::Make(type_);
-    const std::int64_t factors = scale_.size() == 1 ? 0 : type_.block / type_.scale[0].block;
-    const std::vector<double> odd =
-        factors == 0 ? std::vector<double>() : format::StoredValues(scale_[0]);
-    const std::vector<double> halves = format::StoredValues(scale_.back());
-    VectorRecord parts;
-    for (std::int64_t i = 0; i < count_; ++i) {
-      for (std::int64_t k = 0; k < type_.block; ++k)
-        parts.values[k] = static_cast<std::int8_t>(IntegerAt(codes_, i * type_.block + k));
-      for (std::int64_t k = 0; k < factors; ++k) {
-        const std::int64_t at = i * factors + k;
-        QTX_ASSIGN_OR_RETURN(
-            const std::uint32_t factor,
-            FactorCode(scale_[0], at, odd[static_cast<std::size_t>(at)], ElementType::kUint8));
-        parts.factors[k] = static_cast<std::uint8_t>(factor);
-      }
-      QTX_ASSIGN_OR_RETURN(
-          const std::uint32_t half,
-          FactorCode(scale_.back(), i, halves[static_cast<std::size_t>(i)], ElementType::kFloat16));
-      parts.half = static_cast<std::uint16_t>(half);
-      if (!codec->Encode(parts, Record(i))) {
-        return Unsupported("elements from " + std::to_string(i * type_.block) + " on",
-                           "are no record of " + std::string(type_.name));
-      }
-    }
-    return {};
-  }
-
-  const GgmlType& type_;
-  const Dims& dims_;
-  const format::ModelView& view_;
-  const format::TensorData& data_;
-  const Quantization& q_;
-  Tensor codes_;
-  std::int64_t count_ = 0;  // records
-  std::vector<Tensor> scale_, base_;
-  std::string records_;
-};
+  return {};
+}
 
 }  // namespace
 
@@ -270,7 +207,22 @@ bool CouldHold(const GgmlType& type, const Dims& dims, const format::TensorType&
 Result<std::string> EncodeTensor(const GgmlType& type, const Dims& dims,
                                  const format::ModelView& view, const format::TensorData& data,
                                  const format::TensorType& declared) {
-  return Encoder(type, dims, view, data, declared).Run();
+  Unpacked parts;
+  QTX_ASSIGN_OR_RETURN(parts.codes, format::Decode(data, view.model().folder));
+  const ElementType storage = format::StorageOf(type.elem_type);
+  const std::int64_t elements = *format::ElementCount(std::span<const std::int64_t>(dims));
+  if (parts.codes.elem_type != storage || format::ElementCount(parts.codes) != elements)
+    return Invalid("", "found other elements than " + std::string(format::Name(storage)) +
+                           format::ToString(std::span(dims)));
+  const Quantization& q = *declared.quantization;
+  QTX_ASSIGN_OR_RETURN(parts.scale, LoadLevels(ScaleLevels(q), type.scale, elements, view));
+  QTX_ASSIGN_OR_RETURN(parts.base, LoadLevels(q.base_levels, type.base, elements, view));
+  std::string records(static_cast<std::size_t>(elements / type.block * type.bytes), '\0');
+  const auto bytes = std::as_writable_bytes(std::span(records));
+  QTX_RETURN_IF_ERROR(type.form == Form::kVectors
+                          ? PackVectors(type, std::move(parts), bytes)
+                          : PackRecords(type, dims, std::move(parts), bytes));
+  return records;
 }
 
 }  // namespace qtx::convert::gguf

@@ -8,12 +8,13 @@
 #include <cstdlib>
 #include <vector>
 
-#include "gguf/bits.h"
 #include "gguf/grids.h"
+#include "qtx/format/bit_field.h"
 
 namespace qtx::convert::gguf {
 namespace {
 
+using format::BitField;
 using format::BitSpan;
 
 constexpr std::size_t kValues = 256;
@@ -88,101 +89,112 @@ GridLayout LayoutOf(std::string_view type) {
           ScatteredHalf()};
 }
 
+// Values of one field of a record.
+using FieldValues = std::array<std::uint32_t, 64>;
+
 class GridCodec : public VectorCodec {
  public:
-  explicit GridCodec(const GridLayout& layout)
+  GridCodec(const GridLayout& layout, std::int32_t record_bytes)
       : grid_(layout.grid),
-        index_(layout.index),
-        signs_(layout.signs),
-        delta_(layout.delta),
-        factor_(layout.factor),
-        half_(layout.half),
+        index_(layout.index, record_bytes),
+        signs_(layout.signs, record_bytes),
+        delta_(layout.delta, record_bytes),
+        factor_(layout.factor, record_bytes),
+        half_(layout.half, record_bytes),
         vector_of_(std::size_t{1} << (grid_.digit_bits * grid_.size), kNone) {
     for (std::size_t i = 0; i < grid_.vectors.size(); ++i)
       vector_of_[grid_.vectors[i]] = static_cast<std::int16_t>(i);
   }
 
   void Decode(std::span<const std::byte> record, VectorRecord& parts) const override {
+    FieldValues values;
+    index_.Read(record, values);
     const auto size = static_cast<std::size_t>(grid_.size);
-    for (std::size_t v = 0; v < index_.size(); ++v) {
-      const std::size_t vector = index_.Get(record, v);
-      for (std::size_t k = 0; k < size; ++k) {
-        const int value = grid_.Value(vector, static_cast<int>(k));
-        parts.values[v * size + k] = static_cast<std::int8_t>(value);
-      }
+    for (std::size_t i = 0; i < kValues; ++i) {
+      const int value = grid_.Value(values[i / size], static_cast<int>(i % size));
+      parts.values[i] = static_cast<std::int8_t>(value);
     }
+    (IsIq1() ? delta_ : signs_).Read(record, values);
     for (std::size_t i = 0; i < kValues; ++i) {
       const int value = parts.values[i];
-      parts.values[i] = static_cast<std::int8_t>(IsIq1() ? 8 * value + Delta(record, i)
-                                                 : Negative(record, i) ? -value
-                                                                       : value);
+      parts.values[i] = static_cast<std::int8_t>(
+          IsIq1() ? 8 * value + Delta(values[i / Shared()] != 0)
+                  : (Negative(values[i / kSigned], i % kSigned) ? -value : value));
     }
+    factor_.Read(record, values);
     for (std::size_t i = 0; i < factor_.size(); ++i)
-      parts.factors[i] = static_cast<std::uint8_t>(2 * factor_.Get(record, i) + 1);
-    parts.half = static_cast<std::uint16_t>(half_.Get(record, 0));
+      parts.factors[i] = static_cast<std::uint8_t>(2 * values[i] + 1);
+    half_.Read(record, values);
+    parts.half = static_cast<std::uint16_t>(values[0]);
   }
 
   bool Encode(const VectorRecord& parts, std::span<std::byte> record) const override {
-    half_.Put(record, 0, parts.half);
+    FieldValues values = {parts.half};
+    half_.Write(values, record);
     for (std::size_t i = 0; i < factor_.size(); ++i) {
       const unsigned factor = parts.factors[i];
       if (factor % 2 == 0 || factor / 2 >= 1U << factor_.width()) return false;
-      factor_.Put(record, i, factor / 2);
+      values[i] = factor / 2;
     }
-    return (IsIq1() ? PutDeltas(parts, record) : PutSigns(parts, record)) &&
-           PutVectors(parts, record);
+    factor_.Write(values, record);
+    if (IsIq1()) {
+      for (std::size_t v = 0; v < delta_.size(); ++v) values[v] = IsMinus(parts, v * Shared());
+      delta_.Write(values, record);
+    } else {
+      if (!FindSigns(parts, values)) return false;
+      signs_.Write(values, record);
+    }
+    if (!FindVectors(parts, values)) return false;
+    index_.Write(values, record);
+    return true;
   }
 
  private:
   static constexpr std::int16_t kNone = -1;
 
+  // A value of IQ1 is 8 times that of its vector, plus or minus 1, which `Shared` values share.
   bool IsIq1() const { return delta_.size() != 0; }
-  int Delta(std::span<const std::byte> record, std::size_t i) const {
-    return delta_.Get(record, i / (kValues / delta_.size())) == 0 ? 1 : -1;
-  }
-  bool Negative(std::span<const std::byte> record, std::size_t i) const {
-    std::uint32_t signs = signs_.Get(record, i / kSigned);
-    if (signs_.width() == 7) signs |= static_cast<unsigned>(std::popcount(signs) % 2) << 7U;
-    return (signs >> (i % kSigned) & 1U) != 0;
+  std::size_t Shared() const { return kValues / delta_.size(); }
+  static int Delta(bool minus) { return minus ? -1 : 1; }
+  static bool IsMinus(const VectorRecord& parts, std::size_t i) {
+    return (parts.values[i] + 16) % 8 == 7;
   }
 
-  bool PutSigns(const VectorRecord& parts, std::span<std::byte> record) const {
+  bool Negative(std::uint32_t signs, std::size_t i) const {
+    if (signs_.width() == 7) signs |= static_cast<unsigned>(std::popcount(signs) % 2) << 7U;
+    return (signs >> i & 1U) != 0;
+  }
+
+  bool FindSigns(const VectorRecord& parts, FieldValues& found) const {
     for (std::size_t v = 0; v < signs_.size(); ++v) {
       std::uint32_t signs = 0;
       for (std::size_t k = 0; k < kSigned; ++k)
         signs |= static_cast<std::uint32_t>(parts.values[v * kSigned + k] < 0) << k;
       if (signs_.width() == 7 && std::popcount(signs) % 2 != 0) return false;
-      signs_.Put(record, v, signs);
+      found[v] = signs;
     }
     return true;
   }
 
-  // A value of IQ1 is 8 times that of its vector, plus or minus 1.
-  bool PutDeltas(const VectorRecord& parts, std::span<std::byte> record) const {
-    const std::size_t shared = kValues / delta_.size();
-    for (std::size_t v = 0; v < delta_.size(); ++v) {
-      const auto negative = [&](std::size_t i) { return (parts.values[i] + 16) % 8 == 7; };
-      delta_.Put(record, v, negative(v * shared) ? 1 : 0);
-    }
-    return true;
-  }
-
-  bool PutVectors(const VectorRecord& parts, std::span<std::byte> record) const {
+  bool FindVectors(const VectorRecord& parts, FieldValues& found) const {
     const auto size = static_cast<std::size_t>(grid_.size);
     for (std::size_t v = 0; v < index_.size(); ++v) {
       unsigned vector = 0;
       for (std::size_t k = 0; k < size; ++k) {
         const std::size_t i = v * size + k;
-        const int stored = parts.values[i];
-        const int of_grid = IsIq1() ? stored - Delta(record, i) : std::abs(stored);
-        if (IsIq1() && of_grid % 8 != 0) return false;
-        const auto digit = std::ranges::find(grid_.values, IsIq1() ? of_grid / 8 : of_grid);
+        int value = std::abs(parts.values[i]);
+        if (IsIq1()) {
+          const int eight = parts.values[i] - Delta(IsMinus(parts, i / Shared() * Shared()));
+          if (eight % 8 != 0) return false;
+          value = eight / 8;
+        }
+        const auto digit = std::ranges::find(grid_.values, value);
         if (digit == grid_.values.end()) return false;
         vector |= static_cast<unsigned>(digit - grid_.values.begin())
                   << (static_cast<unsigned>(grid_.digit_bits) * k);
       }
       if (vector_of_[vector] == kNone) return false;
-      index_.Put(record, v, static_cast<std::uint32_t>(vector_of_[vector]));
+      found[v] = static_cast<std::uint32_t>(vector_of_[vector]);
     }
     return true;
   }
@@ -239,7 +251,7 @@ class TernaryCodec : public VectorCodec {
 
 std::unique_ptr<const VectorCodec> VectorCodec::Make(const GgmlType& type) {
   if (type.name == "TQ1_0") return std::make_unique<TernaryCodec>();
-  return std::make_unique<GridCodec>(LayoutOf(type.name));
+  return std::make_unique<GridCodec>(LayoutOf(type.name), static_cast<std::int32_t>(type.bytes));
 }
 
 }  // namespace qtx::convert::gguf

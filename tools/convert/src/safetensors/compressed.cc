@@ -84,6 +84,7 @@ Result<std::vector<std::int64_t>> ReadZeroPoints(const Tensor& packed, const Dim
                                         ", expected " + format::ToString(std::span(expected)));
   }
   QTX_ASSIGN_OR_RETURN(const std::string bytes, ReadTensor(packed, kMaxRead));
+  const format::BitField field = DenseBits(bits);
   std::vector<std::int64_t> zeros;
   std::string column(static_cast<std::size_t>(words * 4), '\0');
   const std::int64_t matrices = words * columns == 0 ? 0 : packed.size / 4 / (words * columns);
@@ -95,7 +96,7 @@ Result<std::vector<std::int64_t>> ReadZeroPoints(const Tensor& packed, const Dim
         const std::int64_t from = (m * words + w) * columns + g;
         std::memcpy(column.data() + w * 4, bytes.data() + from * 4, 4);
       }
-      const auto values = UnpackBits(column, bits, rows);
+      const auto values = UnpackBits(column, field, rows);
       for (std::int64_t n = 0; n < rows; ++n)
         zeros[begin + static_cast<std::size_t>(n * columns + g)] =
             values[static_cast<std::size_t>(n)];
@@ -124,10 +125,11 @@ Result<void> SetRows(const Tensor& packed, const Dims& dims, int bits, std::int6
     return {};
   }
   QTX_ASSIGN_OR_RETURN(const std::string data, ReadTensor(packed, kMaxRead));
+  const format::BitField field = DenseBits(bits);
   std::vector<std::uint8_t> all;
   for (std::size_t at = 0; at < data.size(); at += static_cast<std::size_t>(row)) {
     const auto values =
-        UnpackBits(std::string_view(data).substr(at, static_cast<std::size_t>(row)), bits, width);
+        UnpackBits(std::string_view(data).substr(at, static_cast<std::size_t>(row)), field, width);
     all.insert(all.end(), values.begin(), values.end());
   }
   return SetOwn(all, bias, weight);

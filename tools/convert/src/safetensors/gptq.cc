@@ -51,25 +51,19 @@ Result<void> SetGroup(const Config& config, Parts& parts) {
                                              std::to_string(parts.group) + " rows");
 }
 
-// Row-major over groups and columns. `order` maps a place in a word to a column of it.
-Result<std::vector<std::int64_t>> ReadZeros(const Parts& parts, std::span<const int> order,
+// Row-major over groups and columns. `field` is that of the columns of one group.
+Result<std::vector<std::int64_t>> ReadZeros(const Parts& parts, const format::BitField& field,
                                             std::int64_t add) {
   QTX_RETURN_IF_ERROR(CheckShape(
       *parts.qzeros, {parts.groups, (parts.columns * parts.bits + kWordBits - 1) / kWordBits}));
   QTX_ASSIGN_OR_RETURN(const std::string bytes, ReadTensor(*parts.qzeros, kMaxRead));
   const auto row_bytes = static_cast<std::size_t>(parts.qzeros->dims[1] * 4);
-  std::vector<std::int64_t> zeros(static_cast<std::size_t>(parts.groups * parts.columns));
+  std::vector<std::int64_t> zeros;
   for (std::int64_t g = 0; g < parts.groups; ++g) {
     const auto row =
         std::string_view(bytes).substr(static_cast<std::size_t>(g) * row_bytes, row_bytes);
-    const std::vector<std::uint8_t> values = UnpackBits(row, parts.bits, parts.columns);
-    for (std::int64_t n = 0; n < parts.columns; ++n) {
-      const auto size = std::ssize(order);
-      const std::int64_t column =
-          size == 0 ? n : n / size * size + order[static_cast<std::size_t>(n % size)];
-      zeros[static_cast<std::size_t>(g * parts.columns + column)] =
-          values[static_cast<std::size_t>(n)] + add;
-    }
+    for (const std::uint8_t value : UnpackBits(row, field, parts.columns))
+      zeros.push_back(value + add);
   }
   return zeros;
 }
@@ -123,11 +117,12 @@ Result<void> SetRows(const Parts& parts, std::int64_t bias, Weight& weight) {
   std::vector<std::uint8_t> codes(static_cast<std::size_t>(parts.rows * parts.columns));
   const auto words = static_cast<std::size_t>(parts.qweight->dims[0]);
   const auto columns = static_cast<std::size_t>(parts.columns);
+  const format::BitField field = DenseBits(parts.bits);
   std::string column(words * 4, '\0');
   for (std::size_t n = 0; n < columns; ++n) {
     for (std::size_t w = 0; w < words; ++w)
       std::copy_n(bytes.data() + (w * columns + n) * 4, 4, column.data() + w * 4);
-    const auto values = UnpackBits(column, parts.bits, parts.rows);
+    const auto values = UnpackBits(column, field, parts.rows);
     for (std::size_t k = 0; k < values.size(); ++k) codes[k * columns + n] = values[k];
   }
   return SetOwn(codes, bias, weight);
@@ -154,7 +149,7 @@ Result<Weight> MakeGptq(const Container& files, const Config& config, const std:
   QTX_RETURN_IF_ERROR(SetGroup(config, parts));
   if (g_idx != nullptr) QTX_RETURN_IF_ERROR(CheckGroups(*g_idx, parts));
   const std::int64_t add = config.checkpoint_format == "gptq_v2" ? 0 : 1;
-  QTX_ASSIGN_OR_RETURN(const auto zeros, ReadZeros(parts, {}, add));
+  QTX_ASSIGN_OR_RETURN(const auto zeros, ReadZeros(parts, DenseBits(parts.bits), add));
   std::int64_t bias = 0;
   QTX_ASSIGN_OR_RETURN(Weight weight, TypedWeight(stem, parts, zeros, &bias));
   QTX_RETURN_IF_ERROR(SetRows(parts, bias, weight));
@@ -162,21 +157,20 @@ Result<Weight> MakeGptq(const Container& files, const Config& config, const std:
 }
 
 Result<Weight> MakeAwq(const Container& files, const Config& config, const std::string& stem) {
-  constexpr int kOrder[] = {0, 2, 4, 6, 1, 3, 5, 7};  // of the columns in a word
+  // Nibble i of a word has its column 0 2 4 6 1 3 5 7.
+  format::EncodedField codes = CodeField(4, 0, {2, 4}, {16, 4});
   QTX_ASSIGN_OR_RETURN(Parts parts, FindParts(files, stem));
   parts.bits = 4;
   parts.rows = parts.qweight->dims[0];
   QTX_RETURN_IF_ERROR(CheckShape(*parts.qweight, {parts.rows, (parts.columns + 7) / 8}));
   if (parts.columns % 8 != 0) return Unsupported(parts.qweight->name, "expected columns in eights");
   QTX_RETURN_IF_ERROR(SetGroup(config, parts));
-  QTX_ASSIGN_OR_RETURN(const auto zeros, ReadZeros(parts, kOrder, 0));
+  QTX_ASSIGN_OR_RETURN(const auto zeros, ReadZeros(parts, {codes.bits, 4}, 0));
   std::int64_t bias = 0;
   QTX_ASSIGN_OR_RETURN(Weight weight, TypedWeight(stem, parts, zeros, &bias));
+  codes.bias = static_cast<std::int32_t>(bias);
   SetRecords(*parts.qweight,
-             {.record_bytes = 4,
-              .record_shape = {1, 8},
-              .fields = {CodeField(parts.bits, bias, {2, 4}, {16, 4})}},
-             weight);
+             {.record_bytes = 4, .record_shape = {1, 8}, .fields = {std::move(codes)}}, weight);
   return weight;
 }
 

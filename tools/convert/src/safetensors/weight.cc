@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "errors.h"
 #include "qtx/format/limits.h"
@@ -146,17 +147,23 @@ Result<void> SetOffsets(const std::vector<std::int64_t>& offsets, const format::
   return {};
 }
 
-std::vector<std::uint8_t> UnpackBits(std::string_view bytes, int bits, std::int64_t count) {
+format::BitField DenseBits(int bits) {
+  return {CodeField(bits, 0, {8}, {bits}).bits, bits};  // eight values fill whole bytes
+}
+
+std::vector<std::uint8_t> UnpackBits(std::string_view bytes, const format::BitField& field,
+                                     std::int64_t count) {
   std::vector<std::uint8_t> values;
-  values.reserve(static_cast<std::size_t>(count));
-  const unsigned mask = (1U << static_cast<unsigned>(bits)) - 1U;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto bit = static_cast<std::size_t>(i * bits);
-    unsigned word = static_cast<unsigned char>(bytes[bit / 8]);
-    if (bit / 8 + 1 < bytes.size())
-      word |= static_cast<unsigned>(static_cast<unsigned char>(bytes[bit / 8 + 1])) << 8U;
-    values.push_back(static_cast<std::uint8_t>(word >> bit % 8 & mask));
+  std::vector<std::uint32_t> some(field.size());
+  const auto all = std::as_bytes(std::span(bytes));
+  std::vector<std::byte> record(field.record_bytes());
+  for (std::size_t at = 0; std::ssize(values) < count; at += record.size()) {
+    std::ranges::fill(record, std::byte{0});
+    std::ranges::copy(all.subspan(at, std::min(record.size(), all.size() - at)), record.begin());
+    field.Read(record, some);
+    values.insert(values.end(), some.begin(), some.end());
   }
+  values.resize(static_cast<std::size_t>(count));
   return values;
 }
 

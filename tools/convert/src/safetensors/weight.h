@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "qtx/format/bit_field.h"
 #include "qtx/format/model.h"
 #include "safetensors/container.h"
 
@@ -76,8 +77,11 @@ Result<void> SetOffsets(const std::vector<std::int64_t>& offsets, const format::
                         Weight& weight);
 
 /// Values of `bits`, one behind the other from the lowest bit of the first byte on.
-/// REQUIRES: bytes.size() * 8 >= count * bits.
-std::vector<std::uint8_t> UnpackBits(std::string_view bytes, int bits, std::int64_t count);
+format::BitField DenseBits(int bits);
+/// The first `count` values of records that lie one behind the other; the last may be cut off.
+/// REQUIRES: the bytes have the bits of so many.
+std::vector<std::uint8_t> UnpackBits(std::string_view bytes, const format::BitField& field,
+                                     std::int64_t count);
 
 /// The product of all but the last dimension.
 std::int64_t RowsOf(const format::Dims& dims);
