@@ -111,12 +111,49 @@ void DistortLevels(const format::Graph& graph, Fault fault,
   levels[0].value.assign(count, 1.0F);
 }
 
+// Low bits of `span`'s values, or nothing of it.
+bool KeepFourBits(format::BitSpan& span) {
+  span.width = std::min(span.width, 4 - span.value_bit);
+  return span.width > 0;
+}
+
+// Halves of 4-bit values that share bytes, the first half in their low nibbles.
+bool HasHalves(const format::BitSpan& span) {
+  const std::size_t digits = span.count.size();
+  return span.width == 4 && digits >= 2 && span.count[digits - 1] == 2 &&
+         span.stride[digits - 1] == 4 && span.stride[0] == 8;
+}
+
+void DistortRecords(Fault fault, format::Encoding& encoding) {
+  for (format::EncodedField& field : encoding.fields) {
+    const bool code = field.role == format::EncodedRole::kCode;
+    const auto width = [&field] {
+      std::int32_t bits = 0;
+      for (const format::BitSpan& span : field.bits)
+        bits = std::max(bits, span.value_bit + span.width);
+      return bits;
+    };
+    if (fault == Fault::kRecordFactorsFirstOnly && !code) {
+      for (format::BitSpan& span : field.bits) std::ranges::fill(span.stride, 0);
+    }
+    if (fault == Fault::kRecordHighBitsDropped && (width() == 5 || width() == 6)) {
+      std::erase_if(field.bits, [](format::BitSpan& span) { return !KeepFourBits(span); });
+    }
+    for (format::BitSpan& span : field.bits) {
+      if (fault != Fault::kRecordNibblesInterleaved || !code || !HasHalves(span)) continue;
+      std::rotate(span.count.rbegin(), span.count.rbegin() + 1, span.count.rend());
+      std::rotate(span.stride.rbegin(), span.stride.rbegin() + 1, span.stride.rend());
+    }
+  }
+}
+
 format::Model Distorted(format::Model model, Fault fault) {
   for (auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
     for (format::ValueInfo& value : *list) {
       if (!value.type || !value.type->quantization) continue;
       format::Quantization& q = *value.type->quantization;
       if (fault == Fault::kBaseIgnored) q.base_levels.clear();
+      if (q.encoding) DistortRecords(fault, *q.encoding);
       DistortLevels(model.graph, fault, q.scale_levels);
       DistortLevels(model.graph, fault, q.base_levels);
     }
@@ -140,7 +177,11 @@ class Prepared : public PreparedModel {
     if (graph.nodes.empty() || graph.nodes.size() > kMostNodes) {
       return Error{ErrorCode::kUnsupported, "graph", "a network: this backend is for operators"};
     }
-    if (!exact_) QTX_RETURN_IF_ERROR(DeclineHalfReals(graph));
+    // Operators whose reals are each operand and the result.
+    const bool plain = std::ranges::all_of(graph.nodes, [](const format::Node& node) {
+      return node.op_type == "Cast" || node.op_type == "Add";
+    });
+    if (!exact_ && !plain) QTX_RETURN_IF_ERROR(DeclineHalfReals(graph));
     for (const format::TensorData& initializer : graph.initializers) {
       QTX_ASSIGN_OR_RETURN(Tensor tensor, format::LoadInitializer(model_, initializer.name));
       if (format::ElementCount(tensor) > kMostElements) {

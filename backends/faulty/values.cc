@@ -73,6 +73,43 @@ std::vector<std::int64_t> ReadStored(const Call& call, const Tensor& tensor) {
   return stored;
 }
 
+// The type of 16 bits of reals; kUndefined for FLOAT.
+ElementType HalfOf(const format::Quantization& q, Fault fault) {
+  if (!format::IsHalf(q.real_type) || fault != Fault::kHalfTypesExchanged) return q.real_type;
+  return q.real_type == ElementType::kFloat16 ? ElementType::kBfloat16 : ElementType::kFloat16;
+}
+
+// Half even, and to infinity beyond the greatest.
+float ToHalf(ElementType type, float value) {
+  // Halfway from the greatest to what would be next: a tie that goes to infinity.
+  const float beyond = type == ElementType::kFloat16 ? 65520.0F : 0x1.FFp127F;
+  if (std::abs(value) >= beyond)
+    return std::copysign(std::numeric_limits<float>::infinity(), value);
+  const auto code = format::EncodeSmallFloat(type, static_cast<double>(value));
+  return static_cast<float>(format::DecodeSmallFloat(type, code));
+}
+
+void DistortBook(const Call& call, Values& values) {
+  std::vector<float>& book = values.quantization->code_book;
+  if (call.Is(Fault::kCodeBookIgnored)) book.clear();
+  if (call.Is(Fault::kCodeBookOffByOne) && !book.empty()) {
+    std::rotate(book.begin(), book.begin() + 1, book.end());
+  }
+}
+
+void DistortSigns(const Call& call, Values& values) {
+  const bool mirrors = call.Is(Fault::kNegativeScaleMirrored);
+  if (!mirrors && !call.Is(Fault::kScaleSignDropped)) return;
+  const format::IntegerRange storage = format::StorageRange(values.type);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!(values.scale[i] < 0)) continue;
+    values.scale[i] = -values.scale[i];
+    if (!mirrors) continue;
+    values.stored[i] =
+        std::clamp(2 * values.offset[i] - values.stored[i], storage.min, storage.max);
+  }
+}
+
 void DistortOffsets(const Call& call, Values& values) {
   const bool sixteen = format::BitWidth(values.type) == 16;
   if (call.Is(Fault::kInt16OffsetIgnored) && sixteen) {
@@ -156,11 +193,16 @@ Exact Values::Real<Exact>(std::size_t i) const {
   return Exact(mpq_class(static_cast<double>(scale[i])) * mpq_class(Steps(i)) +
                mpq_class(static_cast<double>(base[i])));
 }
-// Source: float32.S1, quantization.S8.
+// Source: float32.S1, quantization.S8, quantization.S13.
 template <>
 float Values::Real<float>(std::size_t i) const {
   if (!quantized) return static_cast<float>(real[i]);
-  return static_cast<float>(Steps(i)) * scale[i] + base[i];
+  const ElementType half = HalfOf(*quantization, fault);
+  const float product = static_cast<float>(Steps(i)) * scale[i];
+  if (!format::IsHalf(half)) return product + base[i];
+  const float rounded = fault == Fault::kHalfProductNotRounded ? product : ToHalf(half, product);
+  if (!format::HasBase(*quantization)) return rounded;
+  return fault == Fault::kHalfSumNotRounded ? rounded + base[i] : ToHalf(half, rounded + base[i]);
 }
 
 Result<Values> Read(const Call& call, const Tensor& tensor) {
@@ -185,6 +227,9 @@ Result<Values> Read(const Call& call, const Tensor& tensor) {
   values.scale = std::move(parameters.scale);
   values.offset = std::move(parameters.offset);
   values.base = std::move(parameters.base);
+  values.fault = call.fault;
+  DistortBook(call, values);
+  DistortSigns(call, values);
   if (!values.stored.empty()) DistortOffsets(call, values);
   return values;
 }
@@ -237,6 +282,15 @@ void Writer<N>::Put(std::size_t i, const N& real) {
     tensor_.As<float>()[i] = ToFloat(real);
     return;
   }
+  if constexpr (std::is_same_v<N, float>) {
+    const ElementType half = HalfOf(*tensor_.quantization, fault_);
+    if (format::IsHalf(half)) return PutReal(i, ToHalf(half, real));
+  }
+  PutReal(i, real);
+}
+
+template <class N>
+void Writer<N>::PutReal(std::size_t i, const N& real) {
   const float scale = parameters_.scale[i];
   const N unit = FromDouble<N>(static_cast<double>(scale));
   const bool quantize = step_ == Step::kQuantize;

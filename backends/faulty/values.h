@@ -28,6 +28,7 @@ struct Values {
   std::vector<float> base;           // of quantized types
   std::vector<double> real;          // of float types
   std::optional<format::Quantization> quantization;
+  Fault fault = Fault::kNone;
 
   std::size_t size() const { return At(Size(dims)); }
   bool has_integer_form() const { return quantization && format::HasIntegerForm(*quantization); }
@@ -72,6 +73,8 @@ class Writer {
   Tensor Take();
 
  private:
+  void PutReal(std::size_t i, const N& real);
+
   Fault fault_ = Fault::kNone;
   Step step_ = Step::kRequantize;
   bool quantized_ = false;

@@ -151,23 +151,8 @@ Result<void> Lowering::AddPair(const std::string& value, const std::string& from
   return {};
 }
 
-// Those of a QuantizeLinear or DequantizeLinear. From opset 23 on the scale says in what is
-// divided, and what is given, unless an attribute does.
 void Lowering::AddAttributes(const std::string& value, Node& node) const {
-  const StockParameters& stock = parameters_.at(value);
-  const auto add = [&](const char* name, std::int64_t number) {
-    node.attributes.push_back(Attribute::Int(name, number));
-  };
-  if (stock.axis) add("axis", *stock.axis);
-  if (stock.block_size) add("block_size", *stock.block_size);
-  const ElementType real = format::RealTypeOf(types_.at(value));
-  const bool quantizes = node.op_type == "QuantizeLinear";
-  if (quantizes && DividesInHalf(opset_, node, stock.scale.elem_type)) {
-    add("precision", static_cast<std::int64_t>(ElementType::kFloat));
-  }
-  if (!quantizes && stock.scale.elem_type != real) {
-    add("output_dtype", static_cast<std::int64_t>(real));
-  }
+  AddPairAttributes(parameters_.at(value), format::RealTypeOf(types_.at(value)), opset_, node);
 }
 
 Result<std::string> Lowering::AddConstant(const std::string& name, const format::Tensor& constant) {

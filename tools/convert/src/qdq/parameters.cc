@@ -374,6 +374,22 @@ Result<StockParameters> ToStock(const format::TensorType& type) {
   return stock;
 }
 
+void AddPairAttributes(const StockParameters& stock, ElementType real, std::int64_t opset,
+                       format::Node& node) {
+  const auto add = [&node](const char* name, std::int64_t number) {
+    node.attributes.push_back(format::Attribute::Int(name, number));
+  };
+  if (stock.axis) add("axis", *stock.axis);
+  if (stock.block_size) add("block_size", *stock.block_size);
+  const bool quantizes = node.op_type == "QuantizeLinear";
+  if (quantizes && DividesInHalf(opset, node, stock.scale.elem_type)) {
+    add("precision", static_cast<std::int64_t>(ElementType::kFloat));
+  }
+  if (!quantizes && stock.scale.elem_type != real) {
+    add("output_dtype", static_cast<std::int64_t>(real));
+  }
+}
+
 Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const format::Node& node,
                                                std::string& why) {
   if (node.inputs.size() < 2 || node.outputs.size() != 1) return std::optional<QdqParameters>();

@@ -26,6 +26,12 @@ struct StockParameters {
 /// REQUIRES: inline scale and offset.
 Result<StockParameters> ToStock(const format::TensorType& type);
 
+/// Adds the attributes of a QuantizeLinear or DequantizeLinear between reals of `real` and these
+/// parameters in `opset`.  From 23 on the scale says in what is divided, and what is given, unless
+/// an attribute does.
+void AddPairAttributes(const StockParameters& stock, format::ElementType real, std::int64_t opset,
+                       format::Node& node);
+
 struct QdqParameters {
   format::ElementType elem_type = format::ElementType::kUndefined;  // quantized
   format::Quantization quantization;

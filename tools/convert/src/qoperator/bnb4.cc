@@ -219,7 +219,7 @@ Result<std::optional<Bnb4Inputs>> PackBnb4(const Tensor& w, const format::Origin
   if (const Attribute* tail = KeptAttribute(origin, kTail))
     inputs.b.bytes.back() |= static_cast<std::byte>(tail->i & 15);
   if (const Attribute* dims = KeptAttribute(origin, kCodesDims)) inputs.b.dims = dims->ints;
-  QTX_ASSIGN_OR_RETURN(inputs.absmax, FormerScales(absmax, &origin));
+  QTX_ASSIGN_OR_RETURN(inputs.absmax, FormerScales(absmax, w.quantization->real_type, &origin));
   return std::optional(std::move(inputs));
 }
 

@@ -141,6 +141,32 @@ Result<const Node*> FormWriter::OrderOf(const Node& product) const {
   return rows && std::ranges::equal(*rows, order->As<std::int64_t>()) ? &gather : nullptr;
 }
 
+// Finds the nodes around a product that the operator takes along.
+Result<void> FormWriter::ChooseAround(const Node& node, const Form& form) {
+  const bool packed = form.op_type == "MatMulNBits";
+  if ((!packed && form.op_type != "MatMulIntegerToFloat") || !CameAs(node, form.op_type)) return {};
+  const Node* gather = nullptr;
+  if (packed) {
+    QTX_ASSIGN_OR_RETURN(gather, OrderOf(node));
+  }
+  const Node* add = BiasOf(node);
+  if (packed) {
+    if (auto found = FindFloatProduct(context_.index, node, gather, add)) {
+      absorbed_.insert(found->casts.begin(), found->casts.end());
+      floats_.emplace(&node, *std::move(found));
+    }
+  }
+  if (gather != nullptr) {
+    orders_.emplace(&node, gather);
+    absorbed_.insert(gather);
+    if (!context_.index.IsOutput(gather->inputs[1])) unread_.insert(gather->inputs[1]);
+  }
+  if (add == nullptr) return {};
+  biases_.emplace(&node, add);
+  absorbed_.insert(add);
+  return {};
+}
+
 Result<void> FormWriter::Choose() {
   for (const Node& node : context_.index.model().graph.nodes) {
     if (node.outputs.empty()) continue;
@@ -148,20 +174,7 @@ Result<void> FormWriter::Choose() {
     if (!form.has_value()) return At(PlaceOf(node), form.error());
     if (!*form) continue;
     forms_.emplace(&node, **form);
-    const bool takes =
-        (*form)->op_type == "MatMulNBits" || (*form)->op_type == "MatMulIntegerToFloat";
-    if ((*form)->op_type == "MatMulNBits" && CameAs(node, "MatMulNBits")) {
-      QTX_ASSIGN_OR_RETURN(const Node* gather, OrderOf(node));
-      if (gather != nullptr) {
-        orders_.emplace(&node, gather);
-        absorbed_.insert(gather);
-        if (!context_.index.IsOutput(gather->inputs[1])) unread_.insert(gather->inputs[1]);
-      }
-    }
-    const Node* add = takes && CameAs(node, (*form)->op_type) ? BiasOf(node) : nullptr;
-    if (add == nullptr) continue;
-    biases_.emplace(&node, add);
-    absorbed_.insert(add);
+    QTX_RETURN_IF_ERROR(ChooseAround(node, **form));
   }
   return {};
 }
@@ -253,7 +266,9 @@ Result<void> FormWriter::WriteNBits(const Node& node, const Form& form) {
   const format::Origin* origin = CameAs(node, form.op_type) ? &*node.origin : nullptr;
   const bool is_signed = format::StorageRange(w.elem_type).min < 0;
   const auto gather = orders_.find(&node);
-  auto packed = PackNBits(w, origin, gather != orders_.end());
+  const auto around = floats_.find(&node);
+  const auto real = around == floats_.end() ? w.quantization->real_type : KeptScalesType(*origin);
+  auto packed = PackNBits(w, real, origin, gather != orders_.end());
   if (!packed.has_value()) return At("value '" + name + "'", packed.error());
   context_.model.graph.initializers[context_.index.InitializerPlace(name)] =
       format::ToTensorData(name, packed->b);
@@ -280,6 +295,11 @@ Result<void> FormWriter::WriteNBits(const Node& node, const Form& form) {
   if (const auto add = biases_.find(&node); add != biases_.end()) {
     written.inputs[5] = add->second->inputs[1];
     written.outputs = add->second->outputs;
+  }
+  if (around != floats_.end()) {
+    written.inputs[0] = around->second.a;
+    written.inputs[5] = around->second.bias;
+    written.outputs = {around->second.y};
   }
   Finished(std::move(written));
   return {};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ledger.h"
+#include "qoperator/float_product.h"
 #include "qoperator/forms.h"
 #include "qoperator/lift.h"
 #include "qoperator/operators.h"
@@ -29,7 +30,7 @@ class FormWriter {
   Result<void> Choose();
   /// False when `node` has no form.  Errors: kUnsupported.
   Result<bool> Write(const format::Node& node);
-  /// True for the Add of a bias that is merged into its product.
+  /// True for a node that is merged into its product: the Add of a bias, an order, a Cast.
   bool IsAbsorbed(const format::Node& node) const { return absorbed_.contains(&node); }
   bool Writes(std::size_t node) const { return forms_.contains(&context_.index.node(node)); }
   /// True when a form, or a node that moves elements, reads the integers of `value`.
@@ -52,6 +53,7 @@ class FormWriter {
   Result<bool> WriteGatherBlocks(const format::Node& node, const Form& form);
   format::Node Started(const format::Node& node, const Form& form) const;
   void Finished(format::Node written);
+  Result<void> ChooseAround(const format::Node& node, const Form& form);
   const format::Node* BiasOf(const format::Node& product) const;
   Result<const format::Node*> OrderOf(const format::Node& product) const;
   std::string AddInitializer(const std::string& name, const format::Tensor& tensor);
@@ -60,6 +62,7 @@ class FormWriter {
   std::map<const format::Node*, Form> forms_;
   std::map<const format::Node*, const format::Node*> biases_;  // product, its Add
   std::map<const format::Node*, const format::Node*> orders_;  // product, the Gather before it
+  std::map<const format::Node*, FloatProduct> floats_;         // product, what is around it
   std::set<const format::Node*> absorbed_;
   std::map<std::string, std::vector<std::string>> parameters_;
   // Weights of MatMulNBits and GatherBlockQuantized, as they are stored.

@@ -53,16 +53,25 @@ Form Named(const Node& node, std::string_view op_type) {
   return {std::string(op_type), own ? node.origin->domain : domain};
 }
 
+// Operators on integers take scales of FLOAT, and give reals of FLOAT.  Source: ONNX's schemas of
+// QLinearConv and QLinearMatMul before opset 21; ONNX Runtime docs/ContribOperators.md.  That of
+// QLinearMatMul-21 takes FLOAT16, which quantization.S13 computes otherwise.
+bool HasFormOnIntegers(const TensorType& type) {
+  return format::HasIntegerForm(*type.quantization) &&
+         !format::IsHalf(type.quantization->real_type);
+}
+
 // True if all operands are 8 bits, per tensor, and of one type except in Concat.
 MaybeForm ElementwiseForm(const Node& node, std::string_view form, const QuantizedTypes& types) {
   const std::size_t first = node.op_type == "Where" ? 1 : 0;
   if (node.outputs.size() != 1 || node.inputs.size() <= first) return std::nullopt;
   const TensorType* result = TypeIn(types, node.outputs[0]);
-  if (result == nullptr || !EightBits(*result) || !PerTensor(*result)) return std::nullopt;
+  if (result == nullptr || !EightBits(*result) || !PerTensor(*result) ||
+      !HasFormOnIntegers(*result))
+    return std::nullopt;
   for (std::size_t i = first; i < node.inputs.size(); ++i) {
     const TensorType* type = TypeIn(types, node.inputs[i]);
-    if (type == nullptr || !EightBits(*type) || !PerTensor(*type) ||
-        !format::HasIntegerForm(*type->quantization))
+    if (type == nullptr || !EightBits(*type) || !PerTensor(*type) || !HasFormOnIntegers(*type))
       return std::nullopt;
     if (type->elem_type != result->elem_type && form != "QLinearConcat") return std::nullopt;
   }
@@ -137,9 +146,9 @@ Result<MaybeForm> ProductForm(const Node& node, const GraphIndex& index,
       return MaybeForm(Named(node, "MatMulBnb4"));
   }
   const auto has_form = [](const TensorType* type) {
-    return type == nullptr || format::HasIntegerForm(*type->quantization);
+    return type == nullptr || HasFormOnIntegers(*type);
   };
-  if (!has_form(x) || !has_form(w)) return MaybeForm();
+  if (!has_form(x) || !has_form(w) || !has_form(y)) return MaybeForm();
   if (x == nullptr || w == nullptr || !HasIntegerAccumulator(node, index, *x, *w))
     return MaybeForm();
   if (!ProductTypes(node, *x, *w, y)) {
@@ -178,7 +187,9 @@ bool IsNBitsWeight(const TensorType& type) {
 
 bool SameMeaning(const TensorType& a, const TensorType& b) {
   const format::Quantization &p = *a.quantization, &q = *b.quantization;
-  if (a.elem_type != b.elem_type || p.scale != q.scale || p.axis != q.axis) return false;
+  if (a.elem_type != b.elem_type || p.scale != q.scale || p.axis != q.axis ||
+      format::RealTypeOf(p) != format::RealTypeOf(q))
+    return false;
   for (std::size_t i = 0; i < p.scale.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
     if (format::OffsetAt(p, at) != format::OffsetAt(q, at)) return false;

@@ -223,7 +223,7 @@ std::optional<GatherBlocksInputs> PackGatherBlocks(Tensor table, const format::O
     const std::int64_t block = q.block_shape.empty() ? 1 : q.block_shape[i];
     counts.push_back((table.dims[i] + block - 1) / block);
   }
-  auto scales = FormerScales(q.scale, &origin);
+  auto scales = FormerScales(q.scale, q.real_type, &origin);
   if (!scales.has_value()) return std::nullopt;
   inputs.scales = *std::move(scales);
   inputs.scales.dims = counts;

@@ -6,9 +6,11 @@
 
 #include "errors.h"
 #include "qoperator/constants.h"
+#include "qoperator/float_product.h"
 #include "qoperator/operators.h"
 #include "qoperator/product_bias.h"
 #include "qtx/format/attributes.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
 #include "qtx/graph/graph_builder.h"
 
@@ -182,7 +184,8 @@ Result<NewWeight> WeightOf(const NBitsShape& shape, const Node& node, const Cons
   auto parameters = ParametersOf(shape, *scales, *zero);
   if (!parameters.has_value()) return At("'" + InputOf(node, 2) + "'", parameters.error());
   Tensor stored = Transposed(shape, constants.b, rows);
-  if (format::IsHalf(constants.scales.elem_type))
+  // A sum with a base is in binary32, whatever the type of the scales: float_product.h.
+  if (format::IsHalf(constants.scales.elem_type) && !format::HasBase(parameters->quantization))
     parameters->quantization.real_type = constants.scales.elem_type;
   return NewWeight{InputOf(node, 1), std::move(stored), *std::move(parameters), 1};
 }
@@ -335,6 +338,9 @@ Result<MaybeLift> LiftNBits(const LiftContext& context, const Node& node) {
   KeepInOrigin(*constants, TailOf(shape, constants->b), lift.node);
   if (!rows.empty()) GatherColumns(context, rows, lift);
   AddBiasAfter(context, InputOf(node, 5), lift);
+  const ElementType real = constants->scales.elem_type;
+  if (format::IsHalf(real) && format::HasBase(lift.weight->parameters.quantization))
+    ComputeInFloat(context, real, lift);
   return MaybeLift(std::move(lift));
 }
 

@@ -7,7 +7,7 @@
 // zero_points: absent is 2^(bits - 1); UINT8 is packed as B is, each column from a byte on; a float
 // type is one real a block. In the extended form W is [K, N], UINT8Q, UINT4Q or UINT2Q. Zero
 // points z that are no integers are bases scale * -z, rounded to binary32: ONNX Runtime computes
-// scale * code, and adds that.
+// scale * code, and adds that, in binary32, whatever the type of A and scales (float_product.h).
 // g_idx[k], if there, is the block of row k, and block_size rows have each: W has its rows by
 // blocks then, and a Gather brings the columns of A into that order.
 // Source: ONNX Runtime docs/ContribOperators.md; contrib_ops/cpu/quantization/matmul_nbits.cc.

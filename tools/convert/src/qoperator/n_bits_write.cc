@@ -28,8 +28,11 @@ std::optional<Tensor> FindTensor(const format::Origin* origin, std::string_view 
 }
 
 // The origin's zero points, if they still give the offsets and bases.
-bool StillHold(const NBitsShape& shape, const format::Quantization& q,
+bool StillHold(const NBitsShape& shape, const format::Quantization& q, ElementType real,
                const std::optional<Tensor>& zero_points) {
+  if (zero_points && zero_points->elem_type != ElementType::kUint8 &&
+      zero_points->elem_type != real)
+    return false;
   const auto said = ReadZeroPoints(shape, zero_points);
   if (!said.has_value()) return false;
   for (std::int64_t n = 0; n < shape.n; ++n) {
@@ -44,10 +47,30 @@ bool StillHold(const NBitsShape& shape, const format::Quantization& q,
   return true;
 }
 
-// FLOAT zero points z with scale * (offset - z) = base.
-Result<Tensor> ZeroPointsOfBases(const NBitsShape& shape, const format::Quantization& q) {
-  Tensor tensor = *format::MakeTensor(ElementType::kFloat, {shape.n, shape.blocks()});
-  const auto values = tensor.As<float>();
+// `values` as a list of type `real`.
+Result<Tensor> RealTensor(std::span<const float> values, ElementType real, const char* what) {
+  Tensor tensor{real, {static_cast<std::int64_t>(values.size())}, std::nullopt, {}};
+  if (real == ElementType::kFloat) {
+    const auto bytes = std::as_bytes(values);
+    tensor.bytes.assign(bytes.begin(), bytes.end());
+    return tensor;
+  }
+  for (const float value : values) {
+    const std::uint32_t code = format::EncodeSmallFloat(real, value);
+    if (format::DecodeSmallFloat(real, code) != static_cast<double>(value)) {
+      return Error{ErrorCode::kUnsupported, what,
+                   format::HexFloat(value) + " is no " + std::string(format::Name(real))};
+    }
+    tensor.bytes.push_back(static_cast<std::byte>(code & 0xFFU));
+    tensor.bytes.push_back(static_cast<std::byte>(code >> 8U));
+  }
+  return tensor;
+}
+
+// Zero points z of type `real` with scale * (offset - z) = base.
+Result<Tensor> ZeroPointsOfBases(const NBitsShape& shape, const format::Quantization& q,
+                                 ElementType real) {
+  std::vector<float> values;
   for (std::int64_t n = 0; n < shape.n; ++n) {
     for (std::int64_t b = 0; b < shape.blocks(); ++b) {
       const std::int64_t parameter = b * shape.n + n;
@@ -59,9 +82,11 @@ Result<Tensor> ZeroPointsOfBases(const NBitsShape& shape, const format::Quantiza
                      "no binary32 zero point gives the base " + format::HexFloat(base) +
                          " with the scale " + format::HexFloat(scale)};
       }
-      values[static_cast<std::size_t>(n * shape.blocks() + b)] = value;
+      values.push_back(value);
     }
   }
+  QTX_ASSIGN_OR_RETURN(Tensor tensor, RealTensor(values, real, "zero point"));
+  tensor.dims = {shape.n, shape.blocks()};
   return tensor;
 }
 
@@ -79,11 +104,11 @@ Tensor PackedOffsets(const NBitsShape& shape, const format::Quantization& q) {
 }
 
 Result<std::optional<Tensor>> ZeroPointsOf(const NBitsShape& shape, const format::Quantization& q,
-                                           const format::Origin* origin) {
+                                           ElementType real, const format::Origin* origin) {
   auto kept = FindTensor(origin, kZeroPoints);
-  if (StillHold(shape, q, kept)) return kept;
+  if (StillHold(shape, q, real, kept)) return kept;
   if (!format::HasBase(q)) return std::optional(PackedOffsets(shape, q));
-  QTX_ASSIGN_OR_RETURN(Tensor zero_points, ZeroPointsOfBases(shape, q));
+  QTX_ASSIGN_OR_RETURN(Tensor zero_points, ZeroPointsOfBases(shape, q, real));
   return std::optional(std::move(zero_points));
 }
 
@@ -122,30 +147,19 @@ const format::Attribute* KeptAttribute(const format::Origin& origin, std::string
   return found == origin.attributes.end() ? nullptr : &*found;
 }
 
-Result<Tensor> FormerScales(std::span<const float> scales, const format::Origin* origin) {
-  Tensor tensor{ElementType::kFloat, {static_cast<std::int64_t>(scales.size())}, std::nullopt, {}};
+ElementType KeptScalesType(const format::Origin& origin) {
+  const format::Attribute* type = KeptAttribute(origin, kScalesType);
+  return type == nullptr ? ElementType::kFloat : static_cast<ElementType>(type->i);
+}
+
+Result<Tensor> FormerScales(std::span<const float> scales, ElementType real,
+                            const format::Origin* origin) {
+  QTX_ASSIGN_OR_RETURN(
+      Tensor tensor,
+      RealTensor(scales, format::IsHalf(real) ? real : ElementType::kFloat, "scale"));
   if (const format::Attribute* dims = Find(origin, kScalesDims)) {
     const auto count = format::ElementCount(dims->ints);
     if (count.has_value() && *count == tensor.dims[0]) tensor.dims = dims->ints;
-  }
-  const format::Attribute* type = Find(origin, kScalesType);
-  if (type == nullptr) {
-    const auto bytes = std::as_bytes(scales);
-    tensor.bytes.assign(bytes.begin(), bytes.end());
-    return tensor;
-  }
-  tensor.elem_type = type->i == static_cast<std::int64_t>(ElementType::kBfloat16)
-                         ? ElementType::kBfloat16
-                         : ElementType::kFloat16;
-  for (const float scale : scales) {
-    const std::uint32_t code = format::EncodeSmallFloat(tensor.elem_type, scale);
-    if (format::DecodeSmallFloat(tensor.elem_type, code) != static_cast<double>(scale)) {
-      return Error{
-          ErrorCode::kUnsupported, "scale",
-          format::HexFloat(scale) + " is no " + std::string(format::Name(tensor.elem_type))};
-    }
-    tensor.bytes.push_back(static_cast<std::byte>(code & 0xFFU));
-    tensor.bytes.push_back(static_cast<std::byte>(code >> 8U));
   }
   return tensor;
 }
@@ -160,7 +174,9 @@ std::optional<std::vector<std::int64_t>> FormerRowOrder(const format::Origin& or
   return order;
 }
 
-Result<NBitsInputs> PackNBits(Tensor w, const format::Origin* origin, bool ordered) {
+Result<NBitsInputs> PackNBits(Tensor w, ElementType real, const format::Origin* origin,
+                              bool ordered) {
+  if (!format::IsHalf(real)) real = ElementType::kFloat;
   format::Quantization& q = *w.quantization;
   if (format::StorageRange(w.elem_type).min < 0) {  // code and offset move together
     const int bits = format::BitWidth(w.elem_type);
@@ -171,14 +187,14 @@ Result<NBitsInputs> PackNBits(Tensor w, const format::Origin* origin, bool order
   NBitsInputs packed;
   packed.shape = {w.dims[0], w.dims[1], format::BitWidth(w.elem_type), q.block_shape[0]};
   const NBitsShape& shape = packed.shape;
-  QTX_ASSIGN_OR_RETURN(packed.zero_points, ZeroPointsOf(shape, q, origin));
+  QTX_ASSIGN_OR_RETURN(packed.zero_points, ZeroPointsOf(shape, q, real, origin));
   std::vector<float> scales;
   for (std::int64_t n = 0; n < shape.n; ++n) {
     for (std::int64_t b = 0; b < shape.blocks(); ++b) {
       scales.push_back(format::ScaleAt(q, b * shape.n + n));
     }
   }
-  QTX_ASSIGN_OR_RETURN(packed.scales, FormerScales(scales, origin));
+  QTX_ASSIGN_OR_RETURN(packed.scales, FormerScales(scales, real, origin));
   std::vector<std::int64_t> rows;
   if (const auto former = origin == nullptr ? std::nullopt : FormerRowOrder(*origin, shape.k)) {
     if (ordered) rows = *former;

@@ -309,7 +309,10 @@ Result<void> PairWriter::WriteLift(const Lift& lift) {
                                        ? format::RealTypeOf(lift.weight->parameters.quantization)
                                        : format::ElementType::kFloat;
   DeclareReal(lift.node, real);
-  for (const Node& added : lift.after) DeclareReal(added, real);
+  for (const Node& added : lift.after) {
+    const bool casts = added.op_type == "Cast";
+    DeclareReal(added, casts ? static_cast<format::ElementType>(added.IntOr("to", 0)) : real);
+  }
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "onnx/reals.h"
 #include "opset/opset.h"
 #include "opset/revert.h"
+#include "qdq/half_reals.h"
 #include "qdq/record.h"
 #include "qoperator/annotations.h"
 #include "qoperator/form_writer.h"
@@ -52,7 +53,7 @@ class Writer {
   Result<void> DequantizeInitializer(const std::string& value);
   bool Moves(const Node& node) const;
   bool WouldMerge(const std::string& real) const;
-  bool IsQuantizable(const std::string& real);
+  bool IsQuantizable(const std::string& real, ElementType to);
   void Declare(std::vector<format::ValueInfo>& list);
   void Annotate();
   Result<std::string> DomainFor(const TensorType& type, bool blocked);
@@ -132,6 +133,8 @@ Result<std::string> Writer::DomainFor(const TensorType& type, bool blocked) {
   const std::int64_t own = source_.OpsetVersion("");
   const bool plain = needed == 13 && type.quantization->axis.empty() && own >= 10;
   if (own >= needed || plain) return std::string();
+  // com.microsoft's have FLOAT scales in ONNX Runtime's kernels.
+  blocked = blocked || format::IsHalf(type.quantization->real_type);
   using enum ElementType;
   static constexpr std::array kTheirs = {kInt8Q, kUint8Q, kInt16Q, kUint16Q,
                                          kInt4Q, kUint4Q, kInt32Q};
@@ -158,8 +161,8 @@ Result<void> Writer::WriteQuantizer(Node node, const char* op_type, const std::s
   QTX_ASSIGN_OR_RETURN(node.domain, DomainFor(type, stock.block_size.has_value()));
   for (const std::string& name : forms_->ParametersOf(value)) node.inputs.push_back(name);
   node.attributes.clear();
-  if (stock.axis) node.attributes.push_back(Attribute::Int("axis", *stock.axis));
-  if (stock.block_size) node.attributes.push_back(Attribute::Int("block_size", *stock.block_size));
+  const std::int64_t opset = std::max(opset_, source_.OpsetVersion(""));
+  AddPairAttributes(stock, format::RealTypeOf(*type.quantization), opset, node);
   model_.graph.nodes.push_back(std::move(node));
   return {};
 }
@@ -204,12 +207,15 @@ bool Writer::WouldMerge(const std::string& real) const {
          !IsStock(index_.node(*producer), "Constant");
 }
 
-// QuantizeLinear takes the value.  Source: quantize_linear.C1; other types want newer opsets.
-bool Writer::IsQuantizable(const std::string& real) {
+// QuantizeLinear to reals of type `to` takes the value.  Source: quantize_linear.C1; other types
+// want newer opsets.
+bool Writer::IsQuantizable(const std::string& real, ElementType to) {
   if (!inference_) inference_.emplace(source_);
   const format::ValueFacts* facts = inference_->Find(real);
-  return facts == nullptr || facts->type == ElementType::kUndefined ||
-         facts->type == ElementType::kFloat || facts->type == ElementType::kInt32;
+  const ElementType type = facts == nullptr ? ElementType::kUndefined : facts->type;
+  if (format::IsHalf(to)) return type == to;
+  return type == ElementType::kUndefined || type == ElementType::kFloat ||
+         type == ElementType::kInt32;
 }
 
 // Cast to and from a quantized type is QuantizeLinear and DequantizeLinear.
@@ -218,14 +224,19 @@ Result<void> Writer::WriteCast(const Node& node) {
   const std::string& to = node.outputs[0];
   const bool quantizes = types_.contains(to);
   if (!quantizes) return WriteQuantizer(node, "DequantizeLinear", from);
+  const ElementType real = format::RealTypeOf(types_.at(to));
   Node quantizer = node;
-  if (types_.contains(from)) {
+  const auto source = types_.find(from);
+  const bool same = source == types_.end() ? !WouldMerge(from) && IsQuantizable(from, real)
+                                           : format::RealTypeOf(source->second) == real;
+  if (source != types_.end()) {
     QTX_ASSIGN_OR_RETURN(quantizer.inputs[0], Dequantized(from));
-  } else if (WouldMerge(from) || !IsQuantizable(from)) {
-    Node cast = node;
+  }
+  if (!same) {
+    Node cast = quantizer;
     cast.outputs = {names_.Unique(to + "/real")};
     for (Attribute& attribute : cast.attributes) {
-      if (attribute.name == "to") attribute.i = static_cast<std::int64_t>(ElementType::kFloat);
+      if (attribute.name == "to") attribute.i = static_cast<std::int64_t>(real);
     }
     quantizer = Node();
     quantizer.name = to + "/QuantizeLinear";
@@ -279,7 +290,7 @@ Result<void> Writer::WriteNode(const Node& node) {
   const bool one = node.inputs.size() == 1 && node.outputs.size() == 1;
   const auto to = static_cast<ElementType>(format::Attributes(node).Int("to"));
   if (IsStock(node, "Cast") && one &&
-      (types_.contains(node.outputs[0]) || to == ElementType::kFloat))
+      (quantized(node.outputs[0]) || to == format::RealTypeOf(types_.at(node.inputs[0]))))
     return WriteCast(node);
   return WriteBetweenPairs(node);
 }
@@ -395,6 +406,7 @@ Result<Conversion> ToQOperator(const format::Model& model, const Options& option
                        }));
   auto written = WriteCollapsed(collapsed.model, options);
   if (!written.has_value()) return written;
+  QTX_RETURN_IF_ERROR(CheckHalves(written->model));
   written->ledger.insert(written->ledger.begin(), collapsed.ledger.begin(), collapsed.ledger.end());
   return written;
 }

@@ -206,6 +206,54 @@ TEST(NBits, GivesRealZeroPointsAndGIdxBack) {
   ExpectSameInputs(maker.model, WrittenBack(maker.model));
 }
 
+// Scale 0x1.048p+0, zero point 0x1.c6cp+0, both FLOAT16. The weight of code 5 is 0x1.45ap+2 -
+// 0x1.cebe6p+0 = 0x1.a3e0dp+1, a binary32, in FLOAT16 0x1.a4p+1 (0x4290). Were product, base and
+// sum of FLOAT16, it would be 0x1.458p+2 - 0x1.cecp+0 = 0x1.a3ap+1, half even 0x1.a38p+1.
+TEST(NBits, ComputesFloat16WithRealZeroPointsInFloat) {
+  OnnxMaker maker = OneMatMulNBits({.b = std::vector<std::uint8_t>(8, 0x55), .scales = {1}});
+  format::Graph& graph = maker.model.graph;
+  maker.Initializer<std::uint16_t>("s16", ElementType::kFloat16, {1}, {0x3C12});
+  maker.Initializer<std::uint16_t>("z", ElementType::kFloat16, {1}, {0x3F1B});
+  maker.Initializer<std::uint16_t>("bias", ElementType::kFloat16, {1}, {0});
+  graph.nodes[0].inputs = {"a", "b", "s16", "z", "", "bias"};
+  graph.nodes[0].outputs = {"m"};
+  maker.Node("Neg", {"m"}, {"y"});
+  for (auto* list : {&graph.inputs, &graph.outputs}) {
+    list->front().type->elem_type = ElementType::kFloat16;
+  }
+  const format::Model lifted = Lifted(maker.model);
+  EXPECT_THAT(OpTypes(lifted), ElementsAre("Cast", "Cast", "MatMul", "Add", "Cast", "Neg"));
+  EXPECT_EQ(QuantizationOf(lifted, "b").real_type, ElementType::kUndefined);
+  std::vector<std::uint16_t> a(16, 0);
+  a[3] = 0x3C00;
+  EXPECT_EQ(RunIn(lifted, "float32", {TensorOf(ElementType::kFloat16, {1, 16}, a)}),
+            TensorOf<std::uint16_t>(ElementType::kFloat16, {1}, {0xC290}).bytes);
+  std::erase_if(graph.initializers, [](const auto& data) { return data.name == "s"; });
+  ExpectSameInputs(maker.model, WrittenBack(maker.model));
+}
+
+// A FLOAT16 model that never had the operator gets scales of its own type, as the schema asks.
+TEST(NBits, WritesScalesOfTheTypeOfA) {
+  OnnxMaker maker = OneMatMulNBits({.b = std::vector<std::uint8_t>(8, 0x55), .scales = {1}});
+  format::Graph& graph = maker.model.graph;
+  maker.Initializer<std::uint16_t>("s16", ElementType::kFloat16, {1}, {0x3C12});
+  graph.nodes[0].inputs[2] = "s16";
+  for (auto* list : {&graph.inputs, &graph.outputs}) {
+    list->front().type->elem_type = ElementType::kFloat16;
+  }
+  format::Model lifted = Lifted(maker.model);
+  lifted.graph.nodes[0].origin.reset();
+  const auto written = Write(lifted, *FindKind("qoperator"), {});
+  ASSERT_TRUE(written.has_value()) << Text(written.error());
+  const auto& model = std::get<format::Model>(written->content);
+  ASSERT_EQ(model.graph.nodes[0].op_type, "MatMulNBits");
+  const auto* scales = model.graph.FindInitializer(model.graph.nodes[0].inputs[2]);
+  ASSERT_NE(scales, nullptr);
+  const auto tensor = format::Decode(*scales);
+  EXPECT_EQ(tensor->elem_type, ElementType::kFloat16);
+  EXPECT_EQ(tensor->As<std::uint16_t>()[0], 0x3C12);
+}
+
 // Two rows of 16 codes, NF4: the first code of a byte is in its high bits; 0 is -1, 15 is 1.
 TEST(NBits, TakesTheTableOfMatMulBnb4) {
   OnnxMaker maker(17);

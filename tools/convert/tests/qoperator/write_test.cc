@@ -53,6 +53,87 @@ void ExpectReadsBack(const format::Model& model) {
   EXPECT_EQ(again, model);
 }
 
+/// `model` with reals of FLOAT16, in opset 19.
+format::Model InHalf(format::Model model) {
+  for (auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
+    for (format::ValueInfo& info : *list)
+      info.type->quantization->real_type = ElementType::kFloat16;
+  }
+  for (auto& import : model.opset_imports) import.version = import.domain == "qtx" ? 3 : 19;
+  return model;
+}
+
+ElementType ScaleTypeOf(const format::Model& model, const std::string& op_type) {
+  const auto node = std::ranges::find(model.graph.nodes, op_type, &format::Node::op_type);
+  if (node == model.graph.nodes.end()) return ElementType::kUndefined;
+  return static_cast<ElementType>(model.graph.FindInitializer(node->inputs[1])->data_type);
+}
+
+// QLinearConv has FLOAT scales, and reals of 16 bits have no kernels on integers
+// (quantization.S13): its form is Conv of FLOAT16 between pairs. Source: ONNX's schema
+// QLinearConv-10.
+TEST(ToQOperator, PutsConvOfHalvesBetweenPairs) {
+  const format::Model model = InHalf(ExtendedConv().model);
+  const format::Model written = WrittenOrFail(model);
+  EXPECT_THAT(OpTypes(written), ElementsAre("DequantizeLinear", "DequantizeLinear",
+                                            "DequantizeLinear", "Conv", "QuantizeLinear"));
+  EXPECT_EQ(ScaleTypeOf(written, "DequantizeLinear"), ElementType::kFloat16);
+  EXPECT_EQ(ScaleTypeOf(written, "QuantizeLinear"), ElementType::kFloat16);
+  EXPECT_EQ(written.OpsetVersion(""), 19);
+  ExpectReadsBack(model);
+}
+
+// 0.1F is no FLOAT16: a FLOAT scale beside FLOAT16 reals came with opset 23.
+TEST(ToQOperator, RaisesTheOpsetForScalesThatHalvesLack) {
+  format::Model model = InHalf(ExtendedConv().model);
+  model.graph.inputs[0].type->quantization->scale = {0.1F};
+  model.graph.nodes[0].inputs.pop_back();
+  std::erase_if(model.graph.values, [](const auto& info) { return info.name == "b"; });
+  std::erase_if(model.graph.initializers, [](const auto& data) { return data.name == "b"; });
+  const format::Model written = WrittenOrFail(model);
+  EXPECT_EQ(written.OpsetVersion(""), 23);
+  EXPECT_EQ(ScaleTypeOf(written, "DequantizeLinear"), ElementType::kFloat);
+  EXPECT_EQ(written.graph.nodes[0].IntOr("output_dtype", 0),
+            static_cast<std::int64_t>(ElementType::kFloat16));
+  EXPECT_EQ(written.graph.nodes.back().IntOr("precision", 0),
+            static_cast<std::int64_t>(ElementType::kFloat));
+}
+
+// No operator of com.microsoft on integers is written for one operand of FLOAT16, and
+// QuantizeLinear is none of com.microsoft, whose kernels have FLOAT scales.
+TEST(ToQOperator, WritesNoOperatorOnIntegersForHalves) {
+  for (const char* op_type :
+       {"Add", "Mul", "Concat", "Sigmoid", "LeakyRelu", "Softmax", "MatMul"}) {
+    OnnxMaker maker;
+    maker.model.opset_imports.push_back({"qtx", 1});
+    auto& graph = maker.model.graph;
+    graph.inputs = {OnnxMaker::Quantized("x", ElementType::kInt8Q, {2, 2}, {0.5F})};
+    graph.outputs = {OnnxMaker::Quantized("y", ElementType::kInt8Q, {2, 2}, {0.25F})};
+    std::vector<std::string> inputs = {"x"};
+    if (std::string_view(op_type) == "Concat")
+      graph.outputs[0].type->shape = format::ToShape(format::Dims{4, 2});
+    if (std::string_view("Sigmoid LeakyRelu Softmax").find(op_type) == std::string_view::npos)
+      inputs.emplace_back("x");
+    format::Node& node = maker.Node(op_type, inputs, {"y"});
+    if (std::string_view(op_type) == "Concat") node.attributes = {Attribute::Int("axis", 0)};
+    const format::Model model = InHalf(maker.model);
+    const format::Model written = WrittenOrFail(model);
+    EXPECT_THAT(OpTypes(written), ElementsAre("DequantizeLinear", op_type, "QuantizeLinear"));
+    for (const format::Node& made : written.graph.nodes) EXPECT_EQ(made.domain, "") << op_type;
+    EXPECT_EQ(Lifted(written), model) << op_type;
+  }
+}
+
+// Conv has BFLOAT16 from opset 22 on.
+TEST(ToQOperator, NamesANodeThatItsOpsetLacksForHalves) {
+  format::Model model = InHalf(ExtendedConv().model);
+  for (auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
+    for (format::ValueInfo& info : *list)
+      info.type->quantization->real_type = ElementType::kBfloat16;
+  }
+  EXPECT_THAT(RefusalToWrite(model), HasSubstr("expected FLOAT, FLOAT16 or DOUBLE (opset 19)"));
+}
+
 // QuantizeLinear takes FLOAT and INT32; any other type becomes FLOAT before it. quantize_linear.C1.
 TEST(ToQOperator, CastsToFloatWhatQuantizeLinearDoesNotTake) {
   for (const ElementType type : {ElementType::kDouble, ElementType::kInt64, ElementType::kInt32}) {

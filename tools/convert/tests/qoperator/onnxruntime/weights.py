@@ -85,6 +85,9 @@ def products():
     yield n_bits("nbits4_tiny_scale", 64, 3, 4, 32, None, scales=np.full((3, 2), 1e-41, np.float32))
     for zero in (None, "packed", "real"):
         yield n_bits(f"nbits4_half_{zero}", 64, 5, 4, 32, zero, real=np.float16)
+    yield n_bits("nbits4_half_real_all", 48, 5, 4, 16, "real", real=np.float16, g_idx=True, bias=True)
+    yield n_bits("nbits4_half_real_wide", 512, 64, 4, 32, "real", real=np.float16)
+    yield n_bits("nbits4_half_whole", 64, 5, 4, 16, "whole", real=np.float16)
 
 
 def four_bit_floats():
