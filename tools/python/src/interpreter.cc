@@ -41,7 +41,7 @@ class Session {
 
  private:
   static reference::Interpreter Prepared(const format::Model& model, const std::string& arithmetic,
-                                         const reference::NodeArithmetics& by_node) {
+                                         const reference::Interpreter::NodeArithmetics& by_node) {
     const auto moved = convert::InDefinedForms(model);
     return Unwrap(
         reference::Interpreter::Prepare(moved ? moved->model : model, arithmetic, by_node));
