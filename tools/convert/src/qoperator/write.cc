@@ -311,11 +311,13 @@ void Writer::Declare(std::vector<format::ValueInfo>& list) {
   }
 }
 
+// An annotation does not say the type of the reals: those of 16 bits have none.
 void Writer::Annotate() {
   for (const auto& [value, type] : types_) {
     const auto& q = *type.quantization;
-    if (q.scale.size() != 1 || format::HasCodeBook(q) || type.elem_type == ElementType::kInt32Q ||
-        annotated_.contains(value) || forms_->IsPacked(value))
+    if (q.scale.size() != 1 || format::HasCodeBook(q) || format::IsHalf(q.real_type) ||
+        type.elem_type == ElementType::kInt32Q || annotated_.contains(value) ||
+        forms_->IsPacked(value))
       continue;
     AddAnnotation(value, forms_->ParametersOf(value), model_.graph);
   }

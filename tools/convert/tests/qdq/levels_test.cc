@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "qtx/convert/convert.h"
 #include "qtx/convert/diff.h"
 #include "qtx/format/check.h"
+#include "qtx/format/data_file.h"
 #include "tests/qdq/maker.h"
 
 namespace qtx::convert::levels_test {
@@ -65,6 +68,43 @@ void ExpectComesBack(const format::Model& model) {
   const auto read = format::Model::Parse(*lowered->model.Serialize());
   ASSERT_TRUE(read.has_value());
   EXPECT_TRUE(FromOnnx(*read)->model == model);
+}
+
+// 2 * 16384 scales of 4 bytes: 128 KiB.
+TEST(ToQdq, PutsLargeParametersIntoAFileBesideTheModel) {
+  constexpr std::int64_t kColumns = 1 << 14;
+  format::Model model = WithLevels();
+  model.graph.outputs[0].type->shape = format::ToShape(format::Dims{3, kColumns});
+  model.graph.values[0].type->shape = format::ToShape(format::Dims{4, kColumns});
+  format::Quantization& q = *model.graph.values[0].type->quantization;
+  q.scale_levels = {{.value = {0.5F}, .tensor = "", .block_shape = {}}};
+  q.scale_levels[0].value.resize(2 * kColumns, 0.25F);
+  model.graph.initializers = {
+      format::ToTensorData("w", *format::MakeTensor(ElementType::kUint8, {4, kColumns}))};
+  ASSERT_TRUE(format::Check(model).empty());
+
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / "LargeParameters";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string path = (folder / "m.onnx").string();
+  {
+    format::DataFile data(path, "", 1 << 16);
+    const auto lowered = ToQdq(model, {.data = &data});
+    ASSERT_TRUE(lowered.has_value());
+    ASSERT_TRUE(data.Save(lowered->model).has_value());
+  }
+  EXPECT_EQ(std::filesystem::file_size(path + ".data"), 4 * 2 * kColumns);
+  const format::Model read = *format::Model::Load(path);
+  const auto scale = format::Decode(*read.graph.FindInitializer("w/scale"), read.folder);
+  ASSERT_TRUE(scale.has_value());
+  EXPECT_EQ(scale->As<float>()[0], 0.5F);
+  EXPECT_EQ(scale->As<float>().back(), 0.25F);
+  auto lifted = FromOnnx(read);
+  ASSERT_TRUE(lifted.has_value());
+  lifted->model.folder = model.folder;
+  EXPECT_TRUE(lifted->model == model);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(ToQdq, MultipliesLevelsOut) {
