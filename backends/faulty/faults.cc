@@ -225,7 +225,7 @@ constexpr std::array kEntries{
            "ggml-org/llama.cpp#13377", kExact}},
     Entry{Fault::kScaleSignDropped,
           {"scale_sign_dropped", "takes the magnitude of a scale below 0",
-           "anthony-chaudhary/fak#11101", kExact}},
+           "anthony-chaudhary/fak#11101, of scales read as unsigned", kExact}},
     Entry{Fault::kNegativeScaleMirrored,
           {"negative_scale_mirrored",
            "negates the codes of a scale below 0 about the offset, and clamps what has no mirror",
