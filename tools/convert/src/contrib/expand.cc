@@ -9,6 +9,7 @@
 #include "contrib/node_group.h"
 #include "errors.h"
 #include "qtx/graph/graph_builder.h"
+#include "qtx/graph/graph_index.h"
 
 namespace qtx::convert {
 namespace {
