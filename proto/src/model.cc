@@ -346,8 +346,12 @@ Result<void> SaveWith(const Model& model, const std::string& path, const MadeDat
     }
     before += copy.from.size;
   }
-  if (made.file != nullptr) QTX_RETURN_IF_ERROR(made.file->Keep(true));
-  return WriteFileAtomically(path, *pieces, all);
+  if (made.file == nullptr) return WriteFileAtomically(path, *pieces, all);
+  // Both are written before one of them replaces a file that the other one belongs to.
+  QTX_ASSIGN_OR_RETURN(NewFile file, NewFile::Create(path));
+  QTX_RETURN_IF_ERROR(file.Append(*pieces, all));
+  QTX_RETURN_IF_ERROR(made.file->Keep(true));
+  return file.Keep(true);
 }
 
 std::int64_t Model::OpsetVersion(std::string_view op_domain) const {

@@ -14,7 +14,8 @@ struct MadeData {
   std::string location;
 };
 
-/// As Model::Save; the made data gets its name just before the model is written.
+/// As Model::Save; the made data gets its name just before the model does, once both are written.
+/// REQUIRES: with made data, `path` is a regular file or none.
 Result<void> SaveWith(const Model& model, const std::string& path, const MadeData& made,
                       const WriteProgress& progress);
 

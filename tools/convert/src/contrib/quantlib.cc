@@ -105,6 +105,7 @@ class Steps {
     const std::string mean = Of("Floor", Last("ReduceMean", Of("Mul", a, a)));
     return Of("Floor", Of("Sqrt", Of("Add", mean, 1)));
   }
+  // From floor(-levels / 2) on, as the norms have it: one less than `levels` where these are odd.
   std::string Signed(const std::string& a, double levels) {
     return Clip(a, std::floor(-levels / 2), std::floor(levels / 2) - 1);
   }
@@ -135,7 +136,8 @@ class Steps {
 }  // namespace
 
 // clip(floor((x * mul + add) / div + 1/2)): quantlib's first form, which Deeploy's data have; a
-// later one leaves the half out and has it in add.
+// later one leaves the half out and has it in add. With c = round(levels / 2 + 0.001), signed
+// results are from -c to c - 1: of an odd number of levels one more than there are.
 bool ExpandRequantShift(const ContribContext& context, const Node& former, NodeGroup& group,
                         std::string& why) {
   Steps s(context, former, group, why);
@@ -143,7 +145,9 @@ bool ExpandRequantShift(const ContribContext& context, const Node& former, NodeG
   const double is_signed = s.Number("signed");
   const std::string sum = s.Of("Add", s.Of("Mul", s.Input(0), s.PerChannel(1)), s.PerChannel(2));
   const std::string shifted = s.Rounded(sum, div);
-  return s.Give(is_signed != 0 ? s.Signed(shifted, levels) : s.Clip(shifted, 0, levels - 1));
+  if (is_signed == 0) return s.Give(s.Clip(shifted, 0, levels - 1));
+  const double half = std::nearbyint(levels / 2 + 0.001);
+  return s.Give(s.Clip(shifted, -half, half - 1));
 }
 
 // I-BERT's exponential: of 2^-z * exp(p), a polynomial of p in (-log2, 0].

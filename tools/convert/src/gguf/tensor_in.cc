@@ -30,6 +30,28 @@ std::string NotFinite(std::int64_t record) {
   return AtRecord("a factor that is no finite number", record);
 }
 
+// Of each code of a type, whether it is a factor.
+std::vector<bool> FactorCodesOf(ElementType type) {
+  std::vector<bool> are_factors(std::size_t{1} << static_cast<unsigned>(format::BitWidth(type)));
+  for (std::uint32_t code = 0; code < are_factors.size(); ++code)
+    are_factors[code] = IsFactor(type, format::DecodeSmallFloat(type, code));
+  return are_factors;
+}
+
+// The first code that is no factor; -1 if all are.  REQUIRES: T is as wide as a code.
+template <typename T>
+std::int64_t FirstOther(const Tensor& codes, const std::vector<bool>& are_factors) {
+  const std::span<const T> all = codes.As<T>();
+  const auto found = std::ranges::find_if(all, [&](T code) { return !are_factors[code]; });
+  return found == all.end() ? -1 : found - all.begin();
+}
+
+std::int64_t FirstNonFactor(ElementType type, const Tensor& codes) {
+  static const std::vector<bool> kHalf = FactorCodesOf(ElementType::kFloat16);  // 65,536 of them
+  if (type == ElementType::kFloat16) return FirstOther<std::uint16_t>(codes, kHalf);
+  return FirstOther<std::uint8_t>(codes, FactorCodesOf(type));
+}
+
 }  // namespace
 
 bool IsFactor(ElementType type, double value) {
@@ -50,10 +72,8 @@ Result<std::optional<std::string>> FindNonFinite(const GgmlType& type,
       if (field.role == EncodedRole::kCode || format::IsIntegerStorage(field.elem_type)) continue;
       const auto& found = *layout.Find(field.role, static_cast<std::size_t>(field.level));
       QTX_ASSIGN_OR_RETURN(const Tensor factors, layout.Decode(found, bytes));
-      const std::vector<double> values = format::StoredValues(factors);
-      const auto bad = std::ranges::find_if(
-          values, [&](double value) { return !IsFactor(field.elem_type, value); });
-      if (bad != values.end()) return NotFinite(at + (bad - values.begin()) / found.per_record);
+      const std::int64_t bad = FirstNonFactor(field.elem_type, factors);
+      if (bad >= 0) return NotFinite(at + bad / found.per_record);
     }
   }
   return std::optional<std::string>();

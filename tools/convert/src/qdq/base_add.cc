@@ -54,13 +54,6 @@ struct StockFactors {
   Dims parameters;
 };
 
-bool NamesAllAxes(const Quantization& q, std::size_t rank) {
-  for (std::size_t i = 0; i < q.axis.size(); ++i) {
-    if (q.axis[i] != static_cast<std::int64_t>(i)) return false;
-  }
-  return q.axis.size() == rank;
-}
-
 Result<StockFactors> FactorsOf(const Quantization& q, const Dims& dims) {
   QTX_ASSIGN_OR_RETURN(const std::vector<Blocks> blocks, BlocksOf(q, dims));
   const auto split = [](const Blocks& b) { return b.count > 1 && b.size > 1; };

@@ -39,14 +39,6 @@ Tensor ZeroPoints(ElementType storage, std::span<const std::int32_t> offsets, Di
   return tensor;
 }
 
-// Whether the type has a parameter for each block of the grid, in its order.
-bool HasGrid(const Quantization& q, std::int64_t count, std::size_t rank) {
-  for (std::size_t i = 0; i < q.axis.size(); ++i) {
-    if (q.axis[i] != static_cast<std::int64_t>(i)) return false;
-  }
-  return q.axis.size() == rank && std::ssize(q.scale) == count;
-}
-
 // ONNX's blocked form has a parameter for every block along one axis and for every element along
 // the others: the grid that a type with fewer axes stands for, its parameters repeated.
 Result<StockParameters> ToBlocked(const format::TensorType& type) {
@@ -71,7 +63,7 @@ Result<StockParameters> ToBlocked(const format::TensorType& type) {
   const ElementType real = format::RealTypeOf(q), storage = format::StorageOf(type.elem_type);
   std::vector<float> scales;
   std::vector<std::int32_t> offsets;
-  if (HasGrid(q, count, grid.size())) {
+  if (NamesAllAxes(q, grid.size()) && std::ssize(q.scale) == count) {
     offsets = q.offset;
     offsets.resize(q.scale.size());
     stock.scale = Scales(real, q.scale, grid);
@@ -372,6 +364,13 @@ Result<StockParameters> ToStock(const format::TensorType& type) {
   }
   if (storage == ElementType::kInt32) stock.zero_point.reset();
   return stock;
+}
+
+bool NamesAllAxes(const Quantization& q, std::size_t rank) {
+  for (std::size_t i = 0; i < q.axis.size(); ++i) {
+    if (q.axis[i] != static_cast<std::int64_t>(i)) return false;
+  }
+  return q.axis.size() == rank;
 }
 
 void AddPairAttributes(const StockParameters& stock, ElementType real, std::int64_t opset,

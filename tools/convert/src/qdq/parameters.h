@@ -32,6 +32,9 @@ Result<StockParameters> ToStock(const format::TensorType& type);
 void AddPairAttributes(const StockParameters& stock, format::ElementType real, std::int64_t opset,
                        format::Node& node);
 
+/// Whether the type names all axes, in their order, so that its parameters lie as its blocks do.
+bool NamesAllAxes(const format::Quantization& q, std::size_t rank);
+
 struct QdqParameters {
   format::ElementType elem_type = format::ElementType::kUndefined;  // quantized
   format::Quantization quantization;

@@ -67,6 +67,16 @@ TEST(Quantlib, RequantShiftRoundsHalvesUp) {
   }
 }
 
+// Of 15 levels: -8 to 7 and 0 to 14.
+TEST(Quantlib, RequantShiftOfAnOddNumberOfLevels) {
+  Operator op{"RequantShift",
+              {OneFloat("div", 1), OneFloat("n_levels", 15), OneFloat("signed", 1)},
+              {{1}, {0}}};
+  EXPECT_EQ(Results(op, {4}, {-9, -8, 7, 8}), (Floats{-8, -8, 7, 7}));
+  op.attributes.back() = OneFloat("signed", 0);
+  EXPECT_EQ(Results(op, {4}, {-1, 0, 14, 15}), (Floats{0, 0, 14, 14}));
+}
+
 // (2^23 + 1)^2 = 2^46 + 2^24 + 1 is no binary32.
 TEST(Quantlib, ProductsAreExactBeyondBinary32) {
   const Operator op{"RequantShift",
@@ -123,6 +133,30 @@ TEST(Quantlib, OtherNorms) {
                       {OneFloat("D", 8), OneFloat("mul", 5), OneFloat("n_levels", 256)},
                       {{3, 2}, {1, 1}}};
   EXPECT_EQ(Results(none, {1, 2}, {2, -3}), (Floats{4, -4}));  // 35 and -25 by 8
+}
+
+// Of 6 levels: -3 to 2; of 5: -3 to 1, as quantlib's integer division has it.
+TEST(Quantlib, NormsAreClipped) {
+  const Operator none{
+      "iNoNorm", {OneFloat("D", 1), OneFloat("mul", 1), OneFloat("n_levels", 6)}, {{1}, {0}}};
+  EXPECT_EQ(Results(none, {1, 4}, {-4, -3, 2, 3}), (Floats{-3, -3, 2, 2}));
+  const Operator rms{"iRMSNorm", {Attribute::Int("D", 1), Attribute::Int("n_levels", 5)}, {{1, 9}}};
+  // 9 and 16: 12 + 1 has the root 3; 1 and 12, of which 5 levels have 1. With -4, -12.
+  EXPECT_EQ(Results(rms, {1, 2}, {3, 4}), (Floats{1, 1}));
+  EXPECT_EQ(Results(rms, {1, 2}, {3, -4}), (Floats{1, -3}));
+  const Operator layer{
+      "iLayerNorm", {OneFloat("D", 1), OneFloat("n_levels", 4)}, {{1, 1}, {5, -5}}};
+  // Mean 0, divisor 1: 0 and 0, plus the biases.
+  EXPECT_EQ(Results(layer, {1, 2}, {0, 0}), (Floats{1, -2}));
+}
+
+TEST(Quantlib, ISoftmaxHasItsFactorAndFloors) {
+  const Operator op{"iSoftmax",
+                    {OneFloat("coeffA", 3), OneFloat("coeffB", 16), OneFloat("coeffC", 1),
+                     OneFloat("log2", 4), OneFloat("n_levels", 1024)},
+                    {}};
+  // 769 and floor(769 / 2) = 384 of 1153, times 1023: 682.3 and 340.7.
+  EXPECT_EQ(Results(op, {1, 2}, {0, -4}), (Floats{682, 340}));
 }
 
 TEST(Quantlib, ElementsAndMeans) {

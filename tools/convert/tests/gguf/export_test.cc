@@ -65,6 +65,25 @@ TEST(GgufExport, RefusesAScaleThatABinary16DoesNotHold) {
               HasSubstr("initializer 'w': Q8_0: factor [0]: is 0x1.99999ap-4"));
 }
 
+// ggml does not look at the sign of an E4M3: a value of its own would become another.
+TEST(GgufExport, RefusesANegativeScaleThatNvfp4DoesNotHold) {
+  format::Model model = Empty();
+  model.graph.initializers = {
+      format::ToTensorData("w", *format::MakeTensor(format::ElementType::kFloat4E2M1, {1, 64}))};
+  format::ValueInfo info;
+  info.name = "w";
+  info.type =
+      format::TensorType{format::ElementType::kFloat4E2M1Q, format::ToShape(format::Dims{1, 64})};
+  format::Quantization& q = info.type->quantization.emplace();
+  q.axis = {0, 1};
+  q.block_shape = {1, 16};
+  q.scale = {1, 448, 0.5F, 0x1p-9F};
+  model.graph.values = {info};
+  EXPECT_TRUE(WrittenAs(model).starts_with("GGUF"));
+  model.graph.values[0].type->quantization->scale[2] = -0.5F;
+  EXPECT_THAT(WrittenAs(model), HasSubstr("NVFP4: factor [2]: is -0x1p-1"));
+}
+
 TEST(GgufExport, RefusesATypeThatGgmlDoesNotHave) {
   format::Model model = Empty();
   model.graph.initializers = {

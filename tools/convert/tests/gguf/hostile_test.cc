@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "qtx/convert/convert.h"
 #include "tests/gguf/maker.h"
 
@@ -149,6 +152,40 @@ TEST(GgufHostile, SurvivesAnyByteBeingChanged) {
       ASSERT_TRUE(written.has_value()) << i << ": " << written.error().Text();
       EXPECT_EQ(*BytesOf(*written), changed) << i;
     }
+  }
+}
+
+// Two records of type `type`; the second one's factor is `code`, and all else 0.
+FileMaker TwoRecords(std::uint32_t type, std::uint64_t block, std::size_t bytes,
+                     const std::string& code) {
+  FileMaker maker;
+  maker.tensors = {{"w", {2 * block}, type, 0}};
+  maker.data = std::string(bytes, '\0') + code + std::string(bytes - code.size(), '\0');
+  maker.data.resize((maker.data.size() + 31) / 32 * 32, '\0');
+  return maker;
+}
+
+// Q8_0 has binary16, MXFP4 E8M0, NVFP4 E4M3 of which ggml reads 127 as a number, and no sign.
+TEST(GgufHostile, KeepsATensorWithAFactorThatIsNoneAsBytes) {
+  const auto half = [](std::uint16_t code) { return TwoRecords(8, 32, 34, Raw(code)); };
+  const auto e8m0 = [](std::uint8_t code) { return TwoRecords(39, 32, 17, Raw(code)); };
+  const auto e4m3 = [](std::uint8_t code) { return TwoRecords(40, 64, 36, Raw(code)); };
+  const std::pair<FileMaker, bool> files[] = {
+      {half(0x7bff), true},  {half(0x7c00), false}, {half(0xfbff), true}, {half(0xfc00), false},
+      {half(0x7e01), false}, {half(0x8000), true},  {half(0x0001), true}, {e8m0(254), true},
+      {e8m0(255), false},    {e4m3(126), true},     {e4m3(127), false},   {e4m3(128), false}};
+  int place = 0;
+  for (const auto& [maker, is_factor] : files) {
+    ++place;
+    const auto read = ReadBytes(maker.Bytes());
+    ASSERT_TRUE(read.has_value()) << read.error().Text();
+    const format::ValueInfo* value = read->model.graph.FindValue("w");
+    const bool typed = value != nullptr && value->type && value->type->quantization;
+    EXPECT_EQ(typed, is_factor) << place;
+    const bool named = std::ranges::any_of(read->ledger, [](const LedgerEntry& entry) {
+      return entry.why.find("no finite number in record 1") != std::string::npos;
+    });
+    EXPECT_EQ(named, !is_factor) << place;
   }
 }
 
