@@ -67,14 +67,14 @@ TEST(Quantlib, RequantShiftRoundsHalvesUp) {
   }
 }
 
-// Of 15 levels: -8 to 7 and 0 to 14.
+// Of 13 levels: c is 6.5, rounded up, so that they are -7 to 6; and 0 to 12.
 TEST(Quantlib, RequantShiftOfAnOddNumberOfLevels) {
   Operator op{"RequantShift",
-              {OneFloat("div", 1), OneFloat("n_levels", 15), OneFloat("signed", 1)},
+              {OneFloat("div", 1), OneFloat("n_levels", 13), OneFloat("signed", 1)},
               {{1}, {0}}};
-  EXPECT_EQ(Results(op, {4}, {-9, -8, 7, 8}), (Floats{-8, -8, 7, 7}));
+  EXPECT_EQ(Results(op, {4}, {-8, -7, 6, 7}), (Floats{-7, -7, 6, 6}));
   op.attributes.back() = OneFloat("signed", 0);
-  EXPECT_EQ(Results(op, {4}, {-1, 0, 14, 15}), (Floats{0, 0, 14, 14}));
+  EXPECT_EQ(Results(op, {4}, {-1, 0, 12, 13}), (Floats{0, 0, 12, 12}));
 }
 
 // (2^23 + 1)^2 = 2^46 + 2^24 + 1 is no binary32.
