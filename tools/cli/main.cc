@@ -141,7 +141,8 @@ void AddConvert(CLI::App* command, ConvertOptions& options) {
                     "Of a GGUF file: no graph, also where its architecture is known");
   command->add_option(
       "--subgraph", options.subgraph,
-      "Subgraph of a TFLite file, by name, signature or index (default: the first)");
+      "Subgraph of a TFLite file, by name, signature or index (default: the first); function of a "
+      "StableHLO program, by name or index (default: main, or the only public one)");
   AddOpset(command, "ai.onnx opset of ONNX output (default: its own, or the smallest that fits)",
            options);
   auto* infer = command->add_flag("--infer", options.infer,

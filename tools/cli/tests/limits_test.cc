@@ -226,6 +226,13 @@ TEST_F(Limits, AreThoseOfTheReadme) {
       {"table, profile, calibration data, `value_info.json`, Caffe2 net in text (`qtx convert`)",
        "2^28 bytes", [&] { return Convert("csv", Sparse("t.csv", (kOne << 28) + 1, text)); },
        "found 268435457 bytes of text, expected at most 268435456"},
+      {"StableHLO program",
+       "2^28 bytes; 32 levels, 2^18 operators, 2^26 elements of `dense<value>`",
+       [&] {
+         return "convert " + Sparse("p.mlir", (kOne << 28) + 1, "module {") +
+                " --from stablehlo -o " + Path("o.onnx");
+       },
+       "found 268435457 bytes of text, expected at most 268435456"},
       {"line of CSV", "2^26 bytes",
        [&] { return Convert("csv", Sparse("l.csv", (kOne << 26) + 100, text)); },
        "line 2: found a line of more than 67108864 bytes"},

@@ -26,6 +26,7 @@
 #include "qtx/format/onnx_operators.h"
 #include "qtx/format/scopes.h"
 #include "safetensors/safetensors.h"
+#include "stablehlo/import.h"
 #include "table/table.h"
 #include "tensorrt/cache.h"
 #include "tflite/file.h"
@@ -214,6 +215,13 @@ constexpr std::array kKinds = {
          nullptr,
          {},
          Takes::kFiles},
+    Kind{"stablehlo",
+         "StableHLO program in MLIR's text",
+         LooksLikeStablehlo,
+         ReadStablehlo,
+         nullptr,
+         {},
+         Takes::kSubgraph},
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",

@@ -48,7 +48,9 @@ struct Options {
   std::vector<std::string> allow;  // names of permitted losses
   bool all_losses = false;         // others end no conversion, so that RefuseLosses can tell of all
   std::int64_t opset = 0;          // of the ONNX written; 0: its own, or one that has the types
-  std::string subgraph;    // subgraph of a TFLite file: name, signature or index; empty: the first
+  std::string subgraph;    // subgraph of a TFLite file: name, signature or index; empty: the first;
+                           // function of a StableHLO program: name or index; empty: main, or the
+                           // only public one
   bool unchanged = false;  // the model to write is as Read gave it
   bool copies = false;     // what is written copies the records of encoded initializers, unread
   bool repack = false;     // of a GGUF file: ordinary tensors, none that points into the file
