@@ -468,8 +468,7 @@ TEST_F(Qtx, WarnsOfExpectedFailuresThatNoCaseMatches) {
 TEST_F(Qtx, ShowsProgressOnATerminalAndNothingInALog) {
   const std::string run = "validate --backend reference --filter ";
   EXPECT_EQ(Run(run + "'models/*'").err, "");
-  const std::regex line(
-      R"(\r[0-9]+/[0-9]+  [0-9.]+/s  ([0-9]+ s left  )?0 failed  [a-z0-9_]+/)");
+  const std::regex line(R"(\r[0-9]+/[0-9]+  [0-9.]+/s  ([0-9]+ s left  )?0 failed  [a-z0-9_]+/)");
   std::string seen;
   // It is shown after a second, which few cases need not take.
   for (const char* filter : {"models/*", "m*", "*"}) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "errors.h"
+#include "qtx/format/tensor_type.h"
 
 namespace qtx::convert::decoder {
 namespace {

@@ -282,7 +282,7 @@ bool SameOver(const Dims& dims, const Quantization& a, const Quantization& b) {
   std::int64_t parts = 1;  // no more than elements
   for (Dims& list : starts) {
     std::ranges::sort(list);
-    list.erase(std::ranges::unique(list).begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());  // Clang 14: not std::ranges
     parts *= std::ssize(list);
   }
   // A small hostile file may cause too many parts: scales per row in one, per column in the other.

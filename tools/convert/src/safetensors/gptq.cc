@@ -1,6 +1,8 @@
 // GPTQ and AWQ: words of 32 bits with codes of a weight [K, N], which x [M, K] is multiplied by.
 #include <algorithm>
+#include <cstring>
 #include <numeric>
+#include <span>
 
 #include "errors.h"
 #include "safetensors/schemes.h"
@@ -9,6 +11,8 @@ namespace qtx::convert::safetensors {
 namespace {
 
 constexpr int kWordBits = 32;
+
+std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 struct Parts {
   const Tensor* qweight = nullptr;
@@ -69,14 +73,14 @@ Result<std::vector<std::int64_t>> ReadZeros(const Parts& parts, const format::Bi
 }
 
 // The type of [K, N] with its scales and offsets. Its codes lie elsewhere.
-Result<Weight> TypedWeight(const std::string& stem, const Parts& parts,
+Result<Weight> TypedWeight(const std::string& name, const Parts& parts,
                            const std::vector<std::int64_t>& zeros, std::int64_t* bias) {
   const std::int64_t middle = std::int64_t{1} << (parts.bits - 1);
   const bool centred = std::ranges::all_of(zeros, [&](std::int64_t z) { return z == middle; });
   const std::int64_t greatest = centred ? 0 : *std::ranges::max_element(zeros);
   const CodeStorage storage =
       StorageFor({.bits = parts.bits, .centred = centred, .offset = greatest});
-  Weight weight = IntegerWeight(stem + ".weight", storage, {parts.rows, parts.columns});
+  Weight weight = IntegerWeight(name, storage, {parts.rows, parts.columns});
   weight.q().axis = {0, 1};
   weight.q().block_shape = {parts.group, 1};
   QTX_RETURN_IF_ERROR(AddScale(*parts.scales, weight));
@@ -85,26 +89,38 @@ Result<Weight> TypedWeight(const std::string& stem, const Parts& parts,
   return weight;
 }
 
-// The group of each row is that of its place.
-Result<void> CheckGroups(const Tensor& g_idx, const Parts& parts) {
+// Where each row lies once those of a group lie together, in their order (act-order); empty where
+// they do already.
+Result<std::vector<std::int64_t>> PlacesOf(const Tensor& g_idx, const Parts& parts) {
   if (!g_idx.Is("I32")) return Unsupported(g_idx.name, "expected I32");
   QTX_RETURN_IF_ERROR(CheckShape(g_idx, {parts.rows}));
   QTX_ASSIGN_OR_RETURN(const std::string bytes, ReadTensor(g_idx, kMaxRead));
-  const auto* groups = reinterpret_cast<const std::int32_t*>(bytes.data());
-  for (std::int64_t k = 0; k < parts.rows; ++k) {
-    if (groups[k] == k / parts.group) continue;
-    return Unsupported(g_idx.name, "row " + std::to_string(k) + " is of group " +
-                                       std::to_string(groups[k]) + ", expected " +
-                                       std::to_string(k / parts.group) +
-                                       ": rows of a group that do not lie together (act-order) "
-                                       "need a permutation along an axis of the type");
+  std::vector<std::int32_t> groups(static_cast<std::size_t>(parts.rows));
+  std::memcpy(groups.data(), bytes.data(), bytes.size());
+  std::vector<std::int64_t> order(groups.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::int64_t k) { return groups[Index(k)]; });
+  std::vector<std::int64_t> places(order.size());
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const std::int32_t group = groups[Index(order[place])];
+    const std::int64_t expected = static_cast<std::int64_t>(place) / parts.group;
+    if (group != expected) {
+      return Unsupported(g_idx.name, "found group " + std::to_string(group) + " of row " +
+                                         std::to_string(order[place]) + ", expected " +
+                                         std::to_string(parts.groups) + " groups of " +
+                                         std::to_string(parts.group) + " rows");
+    }
+    places[Index(order[place])] = static_cast<std::int64_t>(place);
   }
-  return {};
+  if (std::ranges::is_sorted(groups)) places.clear();
+  return places;
 }
 
 // Columns of words hold 32 / bits rows; codes of 3 bits cross words, which lie a row apart.
-Result<void> SetRows(const Parts& parts, std::int64_t bias, Weight& weight) {
-  if (kWordBits % parts.bits == 0) {
+// `places` as of PlacesOf.
+Result<void> SetRows(const Parts& parts, std::int64_t bias, std::span<const std::int64_t> places,
+                     Weight& weight) {
+  if (places.empty() && kWordBits % parts.bits == 0) {
     const std::int32_t codes = kWordBits / parts.bits;
     SetRecords(*parts.qweight,
                {.record_bytes = 4,
@@ -123,9 +139,21 @@ Result<void> SetRows(const Parts& parts, std::int64_t bias, Weight& weight) {
     for (std::size_t w = 0; w < words; ++w)
       std::copy_n(bytes.data() + (w * columns + n) * 4, 4, column.data() + w * 4);
     const auto values = UnpackBits(column, field, parts.rows);
-    for (std::size_t k = 0; k < values.size(); ++k) codes[k * columns + n] = values[k];
+    for (std::size_t k = 0; k < values.size(); ++k)
+      codes[(places.empty() ? k : Index(places[k])) * columns + n] = values[k];
   }
   return SetOwn(codes, bias, weight);
+}
+
+// The weight is the rows at `places` of the initializer.
+Result<void> SetRowOrder(const std::string& stem, std::span<const std::int64_t> places,
+                         Weight& weight) {
+  QTX_ASSIGN_OR_RETURN(format::Tensor tensor,
+                       format::MakeTensor(format::ElementType::kInt64, {std::ssize(places)}));
+  format::PackIntegers(places, tensor);
+  weight.row_order = {.weight = stem + ".weight", .places = stem + ".weight_rows"};
+  weight.made.emplace_back(weight.row_order->places, std::move(tensor));
+  return {};
 }
 
 }  // namespace
@@ -147,12 +175,17 @@ Result<Weight> MakeGptq(const Container& files, const Config& config, const std:
                                                 " rows, expected 2, 3, 4 or 8 bits a row");
   }
   QTX_RETURN_IF_ERROR(SetGroup(config, parts));
-  if (g_idx != nullptr) QTX_RETURN_IF_ERROR(CheckGroups(*g_idx, parts));
+  std::vector<std::int64_t> places;
+  if (g_idx != nullptr) {
+    QTX_ASSIGN_OR_RETURN(places, PlacesOf(*g_idx, parts));
+  }
   const std::int64_t add = config.checkpoint_format == "gptq_v2" ? 0 : 1;
   QTX_ASSIGN_OR_RETURN(const auto zeros, ReadZeros(parts, DenseBits(parts.bits), add));
+  const std::string name = stem + (places.empty() ? ".weight" : ".weight_by_group");
   std::int64_t bias = 0;
-  QTX_ASSIGN_OR_RETURN(Weight weight, TypedWeight(stem, parts, zeros, &bias));
-  QTX_RETURN_IF_ERROR(SetRows(parts, bias, weight));
+  QTX_ASSIGN_OR_RETURN(Weight weight, TypedWeight(name, parts, zeros, &bias));
+  QTX_RETURN_IF_ERROR(SetRows(parts, bias, places, weight));
+  if (!places.empty()) QTX_RETURN_IF_ERROR(SetRowOrder(stem, places, weight));
   return weight;
 }
 
@@ -167,7 +200,7 @@ Result<Weight> MakeAwq(const Container& files, const Config& config, const std::
   QTX_RETURN_IF_ERROR(SetGroup(config, parts));
   QTX_ASSIGN_OR_RETURN(const auto zeros, ReadZeros(parts, {codes.bits, 4}, 0));
   std::int64_t bias = 0;
-  QTX_ASSIGN_OR_RETURN(Weight weight, TypedWeight(stem, parts, zeros, &bias));
+  QTX_ASSIGN_OR_RETURN(Weight weight, TypedWeight(stem + ".weight", parts, zeros, &bias));
   codes.bias = static_cast<std::int32_t>(bias);
   SetRecords(*parts.qweight,
              {.record_bytes = 4, .record_shape = {1, 8}, .fields = {std::move(codes)}}, weight);

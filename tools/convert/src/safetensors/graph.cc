@@ -20,8 +20,8 @@ constexpr std::int32_t kCodeBookTensorField = 16;
 
 class GraphMaker {
  public:
-  GraphMaker(const Container& files, const Config& config, Ledger& ledger)
-      : files_(files), config_(config), ledger_(ledger) {}
+  GraphMaker(const Container& files, const Config& config, Ledger& ledger, format::DataFile* data)
+      : files_(files), config_(config), ledger_(ledger), data_(data) {}
 
   Result<void> FindWeights() {
     for (const Tensor& tensor : files_.tensors()) {
@@ -56,7 +56,7 @@ class GraphMaker {
       QTX_RETURN_IF_ERROR(Add(tensor.name, bytes ? ElementType::kUint8 : type,
                               bytes ? format::Dims{tensor.size} : tensor.dims, tensor));
     }
-    for (Weight& weight : weights_) AddWeight(weight);
+    for (Weight& weight : weights_) QTX_RETURN_IF_ERROR(AddWeight(weight));
     return {};
   }
 
@@ -67,6 +67,7 @@ class GraphMaker {
   Result<Weight> WithoutClash(Weight weight) const {
     std::vector<std::string> names = {weight.name};
     for (const auto& [name, unused] : weight.made) names.push_back(name);
+    if (weight.row_order) names.push_back(weight.row_order->weight);
     for (const std::string& name : names) {
       const bool own = name == weight.tensor;
       if ((!own && files_.Find(name) != nullptr) || names_.contains(name))
@@ -96,6 +97,7 @@ class GraphMaker {
   void Take(Weight weight) {
     names_.insert(weight.name);
     for (const auto& [name, unused] : weight.made) names_.insert(name);
+    if (weight.row_order) names_.insert(weight.row_order->weight);
     for (const auto& [name, type] : weight.retyped) retyped_.emplace(name, type);
     if (!weight.tensor.empty()) by_tensor_.emplace(weight.tensor, weights_.size());
     weights_.push_back(std::move(weight));
@@ -115,19 +117,34 @@ class GraphMaker {
     return {};
   }
 
-  void AddWeight(Weight& weight) {
+  Result<void> AddWeight(Weight& weight) {
     format::Quantization& q = weight.q();
     if (q.scale_levels.size() == 1 && IsFloat(weight, q.scale_levels[0].tensor)) {
       q.scale_tensor = std::move(q.scale_levels[0].tensor);
       q.scale_levels.clear();
     }
     if (!q.code_book_tensor.empty()) q.must_understand = {kCodeBookTensorField};
+    if (weight.row_order) AddRowOrder(*weight.row_order, weight);
     format::ValueInfo value{.name = weight.name, .type = std::move(weight.type)};
     if (!weight.tensor.empty() && weight.tensor != weight.name)
       value.metadata.emplace_back(kTensorKey, weight.tensor);
     graph_.values.push_back(std::move(value));
-    for (auto& [name, tensor] : weight.made)
-      graph_.initializers.push_back(format::ToTensorData(name, tensor));
+    for (const auto& [name, tensor] : weight.made) {
+      QTX_ASSIGN_OR_RETURN(auto data, format::MakeTensorData(name, tensor, data_));
+      graph_.initializers.push_back(std::move(data));
+    }
+    weight.made.clear();
+    return {};
+  }
+
+  void AddRowOrder(const RowOrder& order, const Weight& weight) {
+    graph_.nodes.push_back({.name = order.weight,
+                            .op_type = "Gather",
+                            .inputs = {weight.name, order.places},
+                            .outputs = {order.weight}});
+    graph_.outputs.push_back(
+        {.name = order.weight,
+         .type = format::TensorType{.elem_type = ElementType::kFloat, .shape = weight.type.shape}});
   }
 
   bool IsFloat(const Weight& weight, const std::string& name) const {
@@ -145,6 +162,7 @@ class GraphMaker {
   const Container& files_;
   const Config& config_;
   Ledger& ledger_;
+  format::DataFile* data_;
   std::vector<Weight> weights_;
   std::unordered_map<std::string, std::size_t> by_tensor_;  // codes of a weight
   std::unordered_map<std::string, ElementType> retyped_;
@@ -154,10 +172,10 @@ class GraphMaker {
 
 }  // namespace
 
-Result<format::Model> MakeModel(const Container& files, Ledger& ledger) {
+Result<format::Model> MakeModel(const Container& files, Ledger& ledger, format::DataFile* data) {
   const auto config = ParseConfig(files.config);
   if (!config.has_value()) return At("config.json", config.error());
-  GraphMaker maker(files, *config, ledger);
+  GraphMaker maker(files, *config, ledger, data);
   QTX_RETURN_IF_ERROR(maker.FindWeights());
   QTX_RETURN_IF_ERROR(maker.AddInitializers());
   format::Model model;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ledger.h"
+#include "qtx/format/data_file.h"
 #include "qtx/format/model.h"
 #include "safetensors/container.h"
 
@@ -18,8 +19,9 @@ inline constexpr std::string_view kConfigKey = "qtx.safetensors.config";
 inline constexpr std::string_view kTensorKey = "qtx.safetensors.tensor";
 
 /// The model of `files`. An initializer whose bytes lie in a file points there, by the name of its
-/// shard. The version of the format that it imports is left to the caller.
-/// Errors: those of the config, and of reading.
-Result<format::Model> MakeModel(const Container& files, Ledger& ledger);
+/// shard; large tensors that are made go to `data`, if any. A weight whose rows lie in another
+/// order is an output, gathered from its initializer. The version of the format that it imports is
+/// left to the caller.  Errors: those of the config, of reading and of DataFile::Add.
+Result<format::Model> MakeModel(const Container& files, Ledger& ledger, format::DataFile* data);
 
 }  // namespace qtx::convert::safetensors

@@ -17,7 +17,7 @@ std::optional<std::string> SafetensorsOfFolder(const std::string& folder) {
 Result<Conversion> ReadSafetensors(const Source& source, const Options& options) {
   QTX_ASSIGN_OR_RETURN(const safetensors::Container files, safetensors::OpenContainer(source));
   Ledger ledger(options);
-  QTX_ASSIGN_OR_RETURN(format::Model model, safetensors::MakeModel(files, ledger));
+  QTX_ASSIGN_OR_RETURN(format::Model model, safetensors::MakeModel(files, ledger, options.data));
   const std::filesystem::path path = source.path;
   model.folder = path.has_parent_path() ? path.parent_path().string() : ".";
   for (format::OpsetImport& opset : model.opset_imports)

@@ -95,10 +95,17 @@ Result<void> SetOwn(const std::vector<std::uint8_t>& codes, std::int64_t bias, W
   QTX_ASSIGN_OR_RETURN(format::Tensor tensor,
                        format::MakeTensor(format::StorageOf(weight.type.elem_type),
                                           *format::FixedDims(*weight.type.shape)));
-  std::vector<std::int64_t> stored;
-  stored.reserve(codes.size());
-  for (const std::uint8_t code : codes) stored.push_back(code + bias);
-  format::PackIntegers(stored, tensor);
+  constexpr std::size_t kChunk = 1 << 16;  // fills whole bytes
+  auto to = tensor.bytes.begin();
+  for (std::size_t at = 0; at < codes.size(); at += kChunk) {
+    const auto some = std::span(codes).subspan(at, std::min(kChunk, codes.size() - at));
+    std::vector<std::int64_t> stored;
+    for (const std::uint8_t code : some) stored.push_back(code + bias);
+    QTX_ASSIGN_OR_RETURN(format::Tensor chunk,
+                         format::MakeTensor(tensor.elem_type, {std::ssize(stored)}));
+    format::PackIntegers(stored, chunk);
+    to = std::ranges::copy(chunk.bytes, to).out;
+  }
   weight.made.emplace_back(weight.name, std::move(tensor));
   return {};
 }

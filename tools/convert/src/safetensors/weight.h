@@ -17,6 +17,12 @@ namespace qtx::convert::safetensors {
 
 inline constexpr std::int64_t kMaxRead = std::int64_t{1} << 30;  // bytes of a tensor that is read
 
+/// Rows of an initializer in another order than those of the module's weight.
+struct RowOrder {
+  std::string weight;  // the module's weight: the initializer's rows at `places`
+  std::string places;  // INT64 initializer in Weight::made
+};
+
 /// What a scheme makes of a module's tensors.
 struct Weight {
   std::string name;    // of the initializer
@@ -25,6 +31,7 @@ struct Weight {
   format::Dims carrier_dims;
   format::TensorType type;
   std::vector<std::pair<std::string, format::Tensor>> made;  // initializers of what was computed
+  std::optional<RowOrder> row_order;
   /// Tensors of the files whose bytes are elements of another type than their dtype.
   std::vector<std::pair<std::string, format::ElementType>> retyped;
 

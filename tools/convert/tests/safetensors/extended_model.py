@@ -127,6 +127,12 @@ class Model:
         self.types = {}
         for value in all_of(graph, 13):
             self.types[text(value, 1)] = one(one(value, 2), 1)
+        # Weights whose rows are those of an initializer in another order.
+        self.rows = {text(node, 2): [bytes(i).decode() for i in all_of(node, 1)]
+                     for node in all_of(graph, 1) if text(node, 4) == 'Gather'}
+
+    def __contains__(self, name):
+        return name in self.types or name in self.rows
 
     def raw(self, name):
         tensor = self.initializers[name]
@@ -193,6 +199,9 @@ class Model:
 
     def reals(self, name):
         """scale * (stored - offset), or scale * table[code], as binary64: exact for what is here."""
+        if name in self.rows:
+            table, places = self.rows[name]
+            return self.reals(table)[self.values(places).astype(numpy.int64)]
         kind = self.types[name]
         elem = one(kind, 1)
         dims = [one(d, 1, 0) for d in all_of(one(kind, 2), 1)]

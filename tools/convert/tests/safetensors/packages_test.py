@@ -77,11 +77,12 @@ class Gptq:
     def cases(self, generator, rng):
         for bits in (2, 3, 4, 8):
             for symmetric in (True, False):
-                for group in (32, -1):
-                    for version in (1, 2):
+                for version in (1, 2):
+                    for group in (32, -1):
                         yield self.case(generator, rng, bits, symmetric, group, version)
+                    yield self.case(generator, rng, bits, symmetric, 32, version, act_order=True)
 
-    def case(self, generator, rng, bits, symmetric, group, version):
+    def case(self, generator, rng, bits, symmetric, group, version, act_order=False):
         rows, columns = 96, 64
         size = rows if group == -1 else group
         groups = rows // size
@@ -92,12 +93,15 @@ class Gptq:
         zeros = numpy.full((groups, columns), middle) if symmetric else rng.integers(low, high + 1, (groups, columns))
         scales = random_scales(generator, (groups, columns), torch.float16)
         g_idx = torch.arange(rows, dtype=torch.int32) // size
+        if act_order:
+            g_idx = g_idx[torch.from_numpy(rng.permutation(rows))]
         tensors = {'m.qweight': pack_words(codes, bits, 0), 'm.qzeros': pack_words(zeros - (version == 1), bits, 1),
                    'm.scales': scales, 'm.g_idx': g_idx}
         config = {'quantization_config': {'quant_method': 'gptq', 'bits': bits, 'group_size': group,
-                                          'sym': symmetric, 'desc_act': False,
+                                          'sym': symmetric, 'desc_act': act_order,
                                           'checkpoint_format': 'gptq' if version == 1 else 'gptq_v2'}}
-        return Case(f'gptq {bits} bits {"sym" if symmetric else "asym"} group {group} v{version}', tensors, 'm.weight',
+        return Case(f'gptq {bits} bits {"sym" if symmetric else "asym"} group {group} v{version}'
+                    f'{" act-order" if act_order else ""}', tensors, 'm.weight',
                     self.dequantize(tensors, bits, version), config)
 
     def dequantize(self, tensors, bits, version):
@@ -322,7 +326,7 @@ def run(case, program, folder):
     if status:
         return [f'convert: {said.strip()}']
     model = Model(folder / 'model.onnx')
-    if case.weight not in model.types:
+    if case.weight not in model:
         return [f'no weight: {said.strip()[:300]}']
     faults = []
     exact = model.reals(case.weight)

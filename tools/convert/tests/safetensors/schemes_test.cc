@@ -183,17 +183,40 @@ TEST_F(Schemes, BitsAndBytesLooksUpTables) {
   ExpectBack(*read);
 }
 
-// Rows of a group that do not lie together have no type yet: all stay as their tensors.
-TEST_F(Schemes, ActOrderStaysAsItsTensors) {
+// Row k has code k; those of group 0, whose scale is 1, are 0, 2, 4, 6, those of group 1 the
+// others.
+TEST_F(Schemes, ActOrderIsAnOrderOfRows) {
   maker_.Add<std::uint32_t>("m.qweight", "I32", "1,1", {0x76543210});
   maker_.Add<std::uint32_t>("m.qzeros", "I32", "2,1", {7, 7});
   maker_.Add<std::uint16_t>("m.scales", "F16", "2,1", {0x3c00, 0x3800});
   maker_.Add<std::int32_t>("m.g_idx", "I32", "8", {0, 1, 0, 1, 0, 1, 0, 1});
   const auto read = ReadAll(R"("quant_method":"gptq","bits":4,"group_size":4)");
   ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(read->model.graph.FindValue("m.weight"), nullptr);
+  EXPECT_THAT(RealsOf(*read, "m.weight_by_group"),
+              ElementsAre(-8, -6, -4, -2, -3.5, -2.5, -1.5, -0.5));
+  const auto places = format::LoadInitializer(read->model, "m.weight_rows");
+  ASSERT_TRUE(places.has_value()) << ErrorOf(places);
+  EXPECT_THAT(format::UnpackIntegers(*places), ElementsAre(0, 4, 1, 5, 2, 6, 3, 7));
+  const format::Graph& graph = read->model.graph;
+  ASSERT_EQ(graph.nodes.size(), 1);
+  EXPECT_THAT(graph.nodes[0].inputs, ElementsAre("m.weight_by_group", "m.weight_rows"));
+  ASSERT_EQ(graph.outputs.size(), 1);
+  EXPECT_EQ(graph.outputs[0].name, "m.weight");
+  ExpectBack(*read);
+}
+
+// Five rows of group 0 and three of group 1 have no blocks of four: all stay as their tensors.
+TEST_F(Schemes, ActOrderOfUnequalGroupsStaysAsItsTensors) {
+  maker_.Add<std::uint32_t>("m.qweight", "I32", "1,1", {0x76543210});
+  maker_.Add<std::uint32_t>("m.qzeros", "I32", "2,1", {7, 7});
+  maker_.Add<std::uint16_t>("m.scales", "F16", "2,1", {0x3c00, 0x3800});
+  maker_.Add<std::int32_t>("m.g_idx", "I32", "8", {0, 1, 0, 1, 0, 1, 0, 0});
+  const auto read = ReadAll(R"("quant_method":"gptq","bits":4,"group_size":4)");
+  ASSERT_TRUE(read.has_value());
+  EXPECT_TRUE(read->model.graph.nodes.empty());
   ASSERT_EQ(read->ledger.size(), 1);
-  EXPECT_THAT(read->ledger[0].why, HasSubstr("m.g_idx: row 1 is of group 1, expected 0"));
+  EXPECT_THAT(read->ledger[0].why,
+              HasSubstr("m.g_idx: found group 0 of row 7, expected 2 groups of 4 rows"));
   ExpectBack(*read);
 }
 
