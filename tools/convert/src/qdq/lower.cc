@@ -74,6 +74,8 @@ class Lowering {
   Result<void> LowerInitializer(const TensorType& type, const std::string& value,
                                 const std::string& stored);
   Result<void> AddParameters(const std::string& value);
+  Result<std::string> AddParameter(const std::string& declared, const std::string& name,
+                                   const format::Tensor& parameter);
   Result<std::string> AddConstant(const std::string& name, const format::Tensor& constant);
   void AnnotateValues(std::vector<format::ValueInfo>& list);
   void NameParameters();
@@ -118,13 +120,27 @@ Node Lowering::MakeNode(const std::string& value, const char* op_type,
 Result<void> Lowering::AddParameters(const std::string& value) {
   if (parameter_names_.contains(value)) return {};
   StockParameters& stock = parameters_.at(value);
+  const format::Quantization& q = *types_.at(value).quantization;
   std::vector<std::string>& names = parameter_names_[value];
-  QTX_ASSIGN_OR_RETURN(names.emplace_back(), AddConstant(value + "/scale", stock.scale));
+  const std::string& scale = q.scale_levels.size() == 1 ? q.scale_levels[0].tensor : q.scale_tensor;
+  QTX_ASSIGN_OR_RETURN(names.emplace_back(), AddParameter(scale, value + "/scale", stock.scale));
   stock.scale.bytes = {};
   if (!stock.zero_point) return {};
-  QTX_ASSIGN_OR_RETURN(names.emplace_back(), AddConstant(value + "/zero_point", *stock.zero_point));
+  QTX_ASSIGN_OR_RETURN(names.emplace_back(),
+                       AddParameter(q.offset_tensor, value + "/zero_point", *stock.zero_point));
   stock.zero_point->bytes = {};
   return {};
+}
+
+// The initializer `declared`, if it is this parameter as it stands; else one of the name `name`.
+Result<std::string> Lowering::AddParameter(const std::string& declared, const std::string& name,
+                                           const format::Tensor& parameter) {
+  const format::TensorData* data = declared.empty() ? nullptr : index_.Initializer(declared);
+  if (data != nullptr && data->data_type == parameter.elem_type && data->dims == parameter.dims) {
+    QTX_ASSIGN_OR_RETURN(const format::Tensor found, format::Decode(*data, source_.folder));
+    if (found.bytes == parameter.bytes) return declared;
+  }
+  return AddConstant(name, parameter);
 }
 
 std::vector<std::string> Lowering::ParameterInputs(const std::string& value,

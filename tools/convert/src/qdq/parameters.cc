@@ -9,6 +9,7 @@
 #include "qtx/format/attributes.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::convert {
 namespace {
@@ -403,6 +404,28 @@ Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index, const fo
   // A zero point has one value for all scales or one for each; a single scale of any rank is per
   // tensor.
   return Read(index, node, *scale, zero_point, why);
+}
+
+void NameParameters(const GraphIndex& index, const format::Node& dequantizer,
+                    const std::string& value, Quantization& q) {
+  constexpr std::size_t kFew = std::size_t{1} << 14;
+  if (!IsBlocked(q) || q.scale.size() < kFew) return;
+  const auto named = [&](std::size_t input) {
+    const std::string& name = dequantizer.inputs[input];
+    const format::TensorData* data = index.Initializer(name);
+    const bool visible = !index.IsInput(name) && format::AreOfOneGraph(name, value);
+    return data != nullptr && visible ? data : nullptr;
+  };
+  const format::TensorData* scale = named(1);
+  const format::TensorData* zero_point = q.offset.empty() ? nullptr : named(2);
+  if (scale == nullptr || (zero_point == nullptr && !q.offset.empty())) return;
+  q.scale.clear();
+  if (scale->data_type == ElementType::kFloat)
+    q.scale_tensor = scale->name;
+  else
+    q.scale_levels = {{.tensor = scale->name}};
+  q.offset.clear();
+  if (zero_point != nullptr) q.offset_tensor = zero_point->name;
 }
 
 bool Agree(const format::ModelView& model, const format::TensorType& annotation,

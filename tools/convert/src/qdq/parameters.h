@@ -51,6 +51,12 @@ inline Result<std::optional<QdqParameters>> FromStock(const GraphIndex& index,
   return FromStock(index, node, why);
 }
 
+/// Replaces many inline scales of blocks, and their offsets, of the initializer `value` by the
+/// names of the initializers that `dequantizer` reads them from: large parameters stay where they
+/// are.
+void NameParameters(const GraphIndex& index, const format::Node& dequantizer,
+                    const std::string& value, format::Quantization& q);
+
 /// True when `annotation`, whose parameters may be in initializers of `model`, maps stored values
 /// to the same reals.  REQUIRES: IsAnnotated(annotation).
 bool Agree(const format::ModelView& model, const format::TensorType& annotation,

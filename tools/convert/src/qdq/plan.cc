@@ -189,7 +189,9 @@ void Planner::FoldInitializer(const std::string& integers, const QdqParameters& 
     plan_.dropped.insert(integers);
   }
   SetType(name, parameters, {});
-  plan_.types.at(name).shape = format::ToShape(index_.Initializer(integers)->dims);
+  TensorType& type = plan_.types.at(name);
+  type.shape = format::ToShape(index_.Initializer(integers)->dims);
+  NameParameters(index_, node, name, *type.quantization);
   AliasOne(i, name);
 }
 

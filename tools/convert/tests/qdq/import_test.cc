@@ -105,6 +105,36 @@ TEST(FromQdq, ReadsBlockedWeights) {
   EXPECT_THAT(q.block_shape, ElementsAre(2, 1));
 }
 
+// 2^14 blocks: their scales and zero points are not copied into the type, nor out of it.
+TEST(FromQdq, NamesManyParametersOfBlocks) {
+  for (const ElementType real : {ElementType::kFloat, ElementType::kFloat16}) {
+    OnnxMaker maker(21);
+    constexpr std::size_t kBlocks = 1 << 14;
+    maker.model.graph.inputs = {OnnxMaker::Value("x", real, {1, 256})};
+    maker.model.graph.outputs = {OnnxMaker::Value("y", real, {1, 128})};
+    maker.Initializer("wq", ElementType::kInt8, {256, 128}, std::vector<std::int8_t>(2 * kBlocks));
+    if (real == ElementType::kFloat)
+      maker.Initializer("s", real, {128, 128}, std::vector<float>(kBlocks, 0.5F));
+    else
+      maker.Initializer("s", real, {128, 128}, std::vector<std::uint16_t>(kBlocks, 0x3800));
+    maker.Initializer("z", ElementType::kInt8, {128, 128}, std::vector<std::int8_t>(kBlocks, 3));
+    format::Node& node = maker.Node("DequantizeLinear", {"wq", "s", "z"}, {"w"});
+    node.attributes = {format::Attribute::Int("axis", 0), format::Attribute::Int("block_size", 2)};
+    maker.Node("MatMul", {"x", "w"}, {"y"});
+    const format::Model lifted = Lifted(maker.model);
+    const format::Quantization q = *TypeOf(lifted, "w").quantization;
+    EXPECT_THAT(q.scale, IsEmpty());
+    EXPECT_EQ(real == ElementType::kFloat ? q.scale_tensor : q.scale_levels.at(0).tensor, "s");
+    EXPECT_EQ(q.offset_tensor, "z");
+    EXPECT_EQ(lifted.graph.initializers.size(), 3);
+    const auto lowered = ToQdq(lifted);
+    ASSERT_TRUE(lowered.has_value());
+    EXPECT_EQ(lowered->model.graph.initializers.size(), 3);
+    EXPECT_THAT(lowered->model.graph.nodes[0].inputs, ElementsAre("w/stored", "s", "z"));
+    EXPECT_EQ(Lifted(lowered->model), lifted);
+  }
+}
+
 TEST(FromQdq, CastsWhereTheFloatIsReadElsewhereToo) {
   OnnxMaker maker = ReluBetweenPairs();
   maker.Node("Relu", {"r"}, {"also"});
