@@ -315,7 +315,8 @@ class Planner {
       }
     }
     for (std::size_t i = 0; i < needed.size(); ++i) {
-      if (!needed[i] && plan_->constants[i] != nullptr) plan_->constants[i]->bytes = {};
+      if (!needed[i] && plan_->constants[i] != nullptr)
+        plan_->constants[i]->bytes = std::vector<std::byte>();  // = {} would keep the memory
     }
   }
 

@@ -124,11 +124,11 @@ Result<void> Lowering::AddParameters(const std::string& value) {
   std::vector<std::string>& names = parameter_names_[value];
   const std::string& scale = q.scale_levels.size() == 1 ? q.scale_levels[0].tensor : q.scale_tensor;
   QTX_ASSIGN_OR_RETURN(names.emplace_back(), AddParameter(scale, value + "/scale", stock.scale));
-  stock.scale.bytes = {};
+  stock.scale.bytes = std::vector<std::byte>();  // = {} would keep the memory
   if (!stock.zero_point) return {};
   QTX_ASSIGN_OR_RETURN(names.emplace_back(),
                        AddParameter(q.offset_tensor, value + "/zero_point", *stock.zero_point));
-  stock.zero_point->bytes = {};
+  stock.zero_point->bytes = std::vector<std::byte>();
   return {};
 }
 

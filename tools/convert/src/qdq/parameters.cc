@@ -419,12 +419,12 @@ void NameParameters(const GraphIndex& index, const format::Node& dequantizer,
   const format::TensorData* scale = named(1);
   const format::TensorData* zero_point = q.offset.empty() ? nullptr : named(2);
   if (scale == nullptr || (zero_point == nullptr && !q.offset.empty())) return;
-  q.scale.clear();
+  q.scale = std::vector<float>();  // clear() would keep the memory
   if (scale->data_type == ElementType::kFloat)
     q.scale_tensor = scale->name;
   else
     q.scale_levels = {{.tensor = scale->name}};
-  q.offset.clear();
+  q.offset = std::vector<std::int32_t>();
   if (zero_point != nullptr) q.offset_tensor = zero_point->name;
 }
 

@@ -48,6 +48,11 @@ Result<StablehloValue*> StablehloBuilder::Operand(const MlirOp& op, std::size_t 
     return Unsupported(Place(op), "computes with the stored integers of a quantized value, '%" +
                                       op.operands[i] + "'");
   if (value->verdict) return Unsupported(Place(op), "computes with the result of a check");
+  if (!op.operand_types.empty() && op.operand_types[i] != value->type) {
+    return Invalid(Place(op), "found type " + format::ToString(value->type) + " of '%" +
+                                  op.operands[i] + "', expected " +
+                                  format::ToString(op.operand_types[i]));
+  }
   return value;
 }
 

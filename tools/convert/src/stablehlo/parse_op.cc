@@ -220,14 +220,16 @@ Result<void> MlirParser::Types(MlirOp& op) {
   };
   if (!text_.Take("(")) {
     QTX_ASSIGN_OR_RETURN(op.result_types, types(""));
+    if (op.result_types.size() == 1)
+      op.operand_types.assign(op.operands.size(), op.result_types[0]);
     op.result_types = {op.result_types.back()};
     return {};
   }
-  QTX_ASSIGN_OR_RETURN(const auto operands, types(")"));
-  if (operands.size() != op.operands.size()) {
+  QTX_ASSIGN_OR_RETURN(op.operand_types, types(")"));
+  if (op.operand_types.size() != op.operands.size()) {
     return Invalid(text_.Place(op.at), op.name + " has " + std::to_string(op.operands.size()) +
                                            " operands, found types of " +
-                                           std::to_string(operands.size()));
+                                           std::to_string(op.operand_types.size()));
   }
   QTX_RETURN_IF_ERROR(text_.Expect("->"));
   if (text_.Take("(")) {

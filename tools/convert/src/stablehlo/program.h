@@ -40,6 +40,7 @@ struct MlirRegion {
 struct MlirOp {
   std::string name;  // "stablehlo.add"
   std::vector<std::string> results, operands;
+  std::vector<format::TensorType> operand_types;  // none where the text does not give each
   std::vector<format::TensorType> result_types;
   std::map<std::string, MlirAttribute, std::less<>> attributes;
   std::vector<std::string> words;  // what stands without a name in the short form: "LT", "FLOAT"

@@ -172,6 +172,10 @@ TEST(Stablehlo, RefusesByLineAndOperator) {
     %i = stablehlo.bitcast_convert %q : (tensor<!quant.uniform<i8:f32, 1.0>>) -> tensor<i8>
     %r = stablehlo.add %i, %i : tensor<i8>)"),
               HasSubstr("line 6: stablehlo.add: computes with the stored integers"));
+  EXPECT_THAT(
+      refusal("%a = stablehlo.constant dense<1.0> : tensor<f32>\n"
+              "%0 = stablehlo.negate %a : tensor<f16>"),
+      HasSubstr("line 3: stablehlo.negate: found type FLOAT[] of '%a', expected FLOAT16[]"));
 }
 
 }  // namespace
