@@ -74,7 +74,8 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
   QTX_ASSIGN_OR_RETURN(const Tensor w, LoadInitializer(index_, weights));
   const WeightAxes axes = AxesOf(node, w.dims);
   QTX_ASSIGN_OR_RETURN(bool fits, BiasFits(node, plan, values, axes));
-  fits = fits && plan.settings.weights.granularity != Granularity::kBlocks;
+  fits = fits && plan.settings.weights.granularity != Granularity::kBlocks &&
+         format::IsIntegerStorage(plan.settings.weights.type.storage);
   std::vector<float> least;
   Tensor bias;
   float x_scale = 1;
@@ -89,6 +90,7 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
   if (correct_bias_ && plan.mode == Mode::kQuantized)
     Correct(node, w, stored->tensor, fits ? &bias : nullptr);
   node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), "");
+  if (plan.settings.weights.power_of_two) powers_of_two_.insert(node.inputs[1]);
   if (!HasInput(node, plan.row->bias)) return {};
   const std::string name = node.inputs[2];
   if (!fits) {
@@ -141,6 +143,16 @@ Result<void> Constants::Store(Node& node, const NodePlan& plan, const ValuePlans
   return {};
 }
 
+// Scales that are FLOAT8E8M0, whose code is the exponent plus 127, are in an initializer.
+void Constants::MoveScales(const std::string& name, format::Quantization& q) {
+  const std::string scales = names_.Unique(name + "_scale");
+  Tensor tensor{format::ElementType::kFloat8E8M0, {std::ssize(q.scale)}, std::nullopt, {}};
+  for (const float scale : q.scale) tensor.bytes.push_back(std::byte(std::ilogb(scale) + 127));
+  model_.graph.initializers.push_back(format::ToTensorData(scales, tensor));
+  q.scale.clear();
+  q.scale_levels = {{.tensor = scales}};
+}
+
 void Constants::Finish() {
   format::Graph& graph = model_.graph;
   for (format::TensorData& data : graph.initializers) {
@@ -158,6 +170,7 @@ void Constants::Finish() {
     declared.type->elem_type = tensor.elem_type;
     declared.type->shape = format::ToShape(tensor.dims);
     declared.type->quantization = std::move(tensor.quantization);
+    if (powers_of_two_.contains(name)) MoveScales(name, *declared.type->quantization);
   }
 }
 

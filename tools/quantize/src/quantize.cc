@@ -9,6 +9,7 @@
 #include "qtx/format/annotation.h"
 #include "qtx/format/description.h"
 #include "qtx/format/inference.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/scopes.h"
 #include "qtx/graph/widen.h"
 #include "rewrite.h"
@@ -65,8 +66,10 @@ Result<Quantized> QuantizeFlat(const format::FlatModel& flat, const Options& opt
   QTX_RETURN_IF_ERROR(Rewrite(result.model, plans, values, options, result, ledger));
   DropUnused(model, result.model, ledger);
   auto& imports = result.model.opset_imports;
-  if (std::ranges::find(imports, format::kDomain, &format::OpsetImport::domain) == imports.end())
-    imports.push_back({.domain = std::string(format::kDomain), .version = format::kVersion});
+  auto own = std::ranges::find(imports, format::kDomain, &format::OpsetImport::domain);
+  if (own == imports.end())
+    own = imports.insert(own, {.domain = std::string(format::kDomain), .version = 1});
+  own->version = std::max(own->version, format::FormatVersion(result.model));
   format::EraseLoweringRecord(result.model.metadata);  // its annotations are types now
   result.ledger = ledger.Take();
   return result;

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
+#include <utility>
 
 #include "qtx/quantize/quantize.h"
 
@@ -14,6 +16,12 @@ using format::Scheme;
 constexpr std::array kStorages = {ElementType::kInt2,  ElementType::kUint2, ElementType::kInt4,
                                   ElementType::kUint4, ElementType::kInt8,  ElementType::kUint8,
                                   ElementType::kInt16, ElementType::kUint16};
+constexpr std::array kSmallFloats = {ElementType::kFloat4E2M1, ElementType::kFloat8E4M3FN,
+                                     ElementType::kFloat8E5M2};
+constexpr std::array kMx = {std::pair("mxfp4", ElementType::kFloat4E2M1),
+                            std::pair("mxfp8e4m3", ElementType::kFloat8E4M3FN),
+                            std::pair("mxfp8e5m2", ElementType::kFloat8E5M2)};
+constexpr std::int64_t kMxBlock = 32;  // OCP MX v1.0, table 1
 constexpr std::array kSchemes = {Scheme::kAsymmetric, Scheme::kSymmetric, Scheme::kAsymmetricPow2,
                                  Scheme::kSymmetricPow2, Scheme::kSymmetricUint8};
 constexpr const char* kExpected =
@@ -35,9 +43,9 @@ Error Unknown(std::string_view text, std::string_view word, const std::string& m
           "found '" + std::string(word) + "' in '" + std::string(text) + "', " + kExpected + more};
 }
 
-bool SetStorage(std::string_view word, TypeSpec& type) {
+bool SetStorage(std::string_view word, std::span<const ElementType> storages, TypeSpec& type) {
   const auto storage = format::ElementTypeFromName(word);
-  if (!storage || std::ranges::find(kStorages, *storage) == kStorages.end()) return false;
+  if (!storage || std::ranges::find(storages, *storage) == storages.end()) return false;
   type.storage = *storage;
   return true;
 }
@@ -67,16 +75,30 @@ bool SetBlock(std::string_view word, WeightChoice& choice) {
   return error == std::errc() && end == word.data() + word.size() && choice.block >= 1;
 }
 
-bool SetWeights(std::string_view word, WeightChoice& choice) {
+bool SetSize(std::string_view word, WeightChoice& choice) {
   if (word == "per-tensor") {
     choice.granularity = Granularity::kPerTensor;
   } else if (word == "per-axis") {
     choice.granularity = Granularity::kPerAxis;
-  } else if (word == "narrow" || word == "full") {
-    choice.type.narrow = word == "narrow";
   } else {
-    return SetScheme(word, choice.type) || SetBlock(word, choice);
+    return SetBlock(word, choice);
   }
+  return true;
+}
+
+bool SetWeights(std::string_view word, WeightChoice& choice) {
+  if (SetSize(word, choice)) return true;
+  if (IsSmallFloat(choice.type.storage)) return false;
+  if (word != "narrow" && word != "full") return SetScheme(word, choice.type);
+  choice.type.narrow = word == "narrow";
+  return true;
+}
+
+bool SetWeightStorage(std::string_view word, TypeSpec& type) {
+  if (SetStorage(word, kSmallFloats, type)) return true;
+  if (!SetStorage(word, kStorages, type)) return false;
+  // Symmetric weights do not fit an unsigned storage (quantization.C10).
+  if (format::StorageRange(type.storage).min == 0) type.scheme = Scheme::kAsymmetric;
   return true;
 }
 
@@ -87,7 +109,7 @@ Result<ActivationChoice> ParseActivations(std::string_view text) {
   const auto words = Words(text);
   if (text == "float") return ActivationChoice{.quantized = false};
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool known = i == 0 ? SetStorage(words[i], choice.type)
+    const bool known = i == 0 ? SetStorage(words[i], kStorages, choice.type)
                               : words[i] == "narrow" || SetScheme(words[i], choice.type);
     if (!known) return Unknown(text, words[i], ", or narrow");
     choice.type.narrow = choice.type.narrow || words[i] == "narrow";
@@ -103,12 +125,24 @@ Result<WeightChoice> ParseWeights(std::string_view text) {
     choice.quantized = false;
     return choice;
   }
+  for (const auto& [name, storage] : kMx) {
+    if (text != name) continue;
+    choice.type.storage = storage;
+    choice.granularity = Granularity::kBlocks;
+    choice.block = kMxBlock;
+    choice.power_of_two = true;
+    return choice;
+  }
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool known = i == 0 ? SetStorage(words[i], choice.type) : SetWeights(words[i], choice);
-    if (!known) return Unknown(text, words[i], ", per-tensor, per-axis, block=N, narrow or full");
-    // Symmetric weights do not fit an unsigned storage (quantization.C10).
-    if (i == 0 && format::StorageRange(choice.type.storage).min == 0)
-      choice.type.scheme = Scheme::kAsymmetric;
+    const bool known =
+        i == 0 ? SetWeightStorage(words[i], choice.type) : SetWeights(words[i], choice);
+    if (!known) {
+      return Unknown(
+          text, words[i],
+          ", per-tensor, per-axis, block=N, narrow or full; or float4e2m1, float8e4m3fn or "
+          "float8e5m2, then per-tensor, per-axis or block=N; or mxfp4, mxfp8e4m3 or "
+          "mxfp8e5m2");
+    }
   }
   QTX_RETURN_IF_ERROR(CheckType(text, choice.type));
   return choice;

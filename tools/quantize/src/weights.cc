@@ -66,8 +66,32 @@ std::int64_t StoredFloat(float real, const Parameters& parameters,
   return std::clamp(static_cast<std::int64_t>(rounded) + parameters.offset, stored.min, stored.max);
 }
 
+// The scale of a block.  Source: OCP Microscaling Formats v1.0, section 6.3: the largest power of
+// two that is at most the greatest magnitude, over the largest that an element can be.
+float PowerOfTwoScale(std::span<const float> values, ElementType storage) {
+  float greatest = 0;
+  for (const float value : values) greatest = std::max(greatest, std::abs(value));
+  if (greatest == 0) return 1;
+  const int element = std::ilogb(static_cast<double>(format::StorageRange(storage).max));
+  return std::ldexp(1.0F, std::clamp(std::ilogb(greatest) - element, -127, 127));
+}
+
+// The code of the small float that is nearest, half to even; the largest for all beyond it. As for
+// StoredFloat, a quotient in binary64 is on the side of a tie on which the exact one is.
+std::int32_t StoredCode(float real, float scale, ElementType storage) {
+  const auto most = static_cast<double>(format::StorageRange(storage).max);
+  const double quotient = static_cast<double>(real) / static_cast<double>(scale);
+  return static_cast<std::int32_t>(
+      format::EncodeSmallFloat(storage, std::clamp(quotient, -most, most)));
+}
+
 // The result of RangeOf; minmax needs no sorting.
 Result<ChosenRange> WeightRange(std::span<const float> values, const Settings& settings) {
+  if (format::IsSmallFloat(settings.weights.type.storage) &&
+      settings.weight_range.front().kind != RangeMethod::Kind::kMinMax)
+    return Error{ErrorCode::kInvalid, "",
+                 "found " + ToText(settings.weight_range.front()) +
+                     ", expected minmax for weights that are small floats"};
   if (settings.weight_range.front().kind != RangeMethod::Kind::kMinMax)
     return RangeOf(values, settings.weight_range, settings.weights.type);
   const auto [min, max] = std::ranges::minmax(values);
@@ -97,7 +121,8 @@ Result<StoredConstant> StoreWeights(const Tensor& weights, const Settings& setti
       least = std::ranges::max(least_scales);
     }
     QTX_ASSIGN_OR_RETURN(const Parameters chosen, ChooseParameters(range.range, spec, least));
-    q.scale.push_back(chosen.scale);
+    q.scale.push_back(settings.weights.power_of_two ? PowerOfTwoScale(buckets[p], spec.storage)
+                                                    : chosen.scale);
     q.offset.push_back(chosen.offset);
     offsets = offsets || chosen.offset != 0;
     result.ranges.push_back(range);
@@ -107,8 +132,10 @@ Result<StoredConstant> StoreWeights(const Tensor& weights, const Settings& setti
   std::vector<std::int32_t> integers(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::int64_t p = map(static_cast<std::int64_t>(i));
-    integers[i] = static_cast<std::int32_t>(
-        StoredFloat(values[i], {format::ScaleAt(q, p), format::OffsetAt(q, p)}, stored));
+    integers[i] = format::IsSmallFloat(spec.storage)
+                      ? StoredCode(values[i], format::ScaleAt(q, p), spec.storage)
+                      : static_cast<std::int32_t>(StoredFloat(
+                            values[i], {format::ScaleAt(q, p), format::OffsetAt(q, p)}, stored));
   }
   QTX_ASSIGN_OR_RETURN(result.tensor, format::MakeTensor(*format::QuantizedOf(spec.storage),
                                                          weights.dims, std::move(q)));

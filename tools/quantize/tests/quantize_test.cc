@@ -246,6 +246,52 @@ TEST(Quantize, LeavesActivationsAloneForWeightsInBlocks) {
   EXPECT_GT(SqnrOf(Network(), result->model), 15);
 }
 
+// w2 has 12 rows: blocks of 12, as 32 cover them. Scales and codes after OCP MX v1.0, section 6.3,
+// by hand, of a column with 7, -0.5, 0.6, 0.25: 2^2 over 2^2, the largest power of two of E2M1, so
+// that 7 saturates, 0.6 is nearer to 0.5, and 0.25 is a tie between 0 and 0.5.
+TEST(Quantize, StoresWeightsAsMx) {
+  format::Model network = Network();
+  for (format::TensorData& data : network.graph.initializers) {
+    if (data.name != "w2") continue;
+    format::Tensor w = *format::Decode(data);
+    std::ranges::fill(w.As<float>(), 0.0F);
+    const std::vector<float> column = {7, -0.5F, 0.6F, 0.25F};
+    for (std::size_t i = 0; i < column.size(); ++i) w.As<float>()[i * 5] = column[i];
+    data = format::ToTensorData("w2", w);
+  }
+  Options options;
+  options.settings.activations = *ParseActivations("float");
+  options.settings.weights = *ParseWeights("mxfp4");
+  const auto result = Quantize(network, options);
+  ASSERT_TRUE(result.has_value()) << ErrorOf(result);
+  EXPECT_TRUE(format::Check(result->model).empty());
+  const auto& type = TypeOf(result->model, "w2");
+  EXPECT_EQ(type.elem_type, ElementType::kFloat4E2M1Q);
+  ASSERT_EQ(type.quantization->scale_levels.size(), 1);
+  const auto scales = format::LoadInitializer(result->model, "w2_scale");
+  ASSERT_TRUE(scales.has_value()) << ErrorOf(scales);
+  EXPECT_EQ(scales->elem_type, ElementType::kFloat8E8M0);
+  EXPECT_EQ(format::StoredValues(*scales), (std::vector<double>{1, 1, 1, 1, 1}));
+  const std::vector<double> stored =
+      format::StoredValues(*format::LoadInitializer(result->model, "w2"));
+  EXPECT_EQ((std::vector{stored[0], stored[5], stored[10], stored[15], stored[1]}),
+            (std::vector<double>{6, -0.5, 0.5, 0, 0}));
+}
+
+TEST(Quantize, StoresWeightsAsSmallFloats) {
+  for (const char* text : {"float8e4m3fn", "float8e5m2:block=4", "float4e2m1:per-tensor"}) {
+    Options options;
+    options.settings.activations = *ParseActivations("float");
+    options.settings.weights = *ParseWeights(text);
+    const auto result = Quantize(Network(), options);
+    ASSERT_TRUE(result.has_value()) << text << ErrorOf(result);
+    EXPECT_TRUE(format::Check(result->model).empty()) << text;
+    EXPECT_GT(SqnrOf(Network(), result->model), 10) << text;
+    options.settings.weight_range = *ParseRangeMethods("mse");
+    EXPECT_THAT(ErrorOf(Quantize(Network(), options)), HasSubstr("found mse, expected minmax"));
+  }
+}
+
 TEST(Quantize, CastsWhereARuleKeepsANodeInFloat) {
   Options options;
   options.rules = *ParseRules(
@@ -834,8 +880,14 @@ TEST(ParseWeights, TakesWhatTheHelpSays) {
   EXPECT_EQ(int4->block, 32);
   EXPECT_EQ(ParseWeights("uint8")->type.scheme, Scheme::kAsymmetric);
   EXPECT_FALSE(ParseWeights("int8:full")->type.narrow);
+  const auto mx = ParseWeights("mxfp8e4m3");
+  ASSERT_TRUE(mx.has_value());
+  EXPECT_EQ(mx->type.storage, ElementType::kFloat8E4M3FN);
+  EXPECT_EQ(mx->block, 32);
+  EXPECT_TRUE(mx->power_of_two);
   for (const char* text : {"", "int32", "int8:block=0", "int8:block=", "int8:block=4x",
-                           "float:int8", "int16:symmetric_uint8", "int8:"})
+                           "mxfp4:full", "float8e4m3fn:asymmetric", "float8e4m3fn:narrow",
+                           "block=4", "float:int8", "int16:symmetric_uint8", "int8:"})
     EXPECT_FALSE(ParseWeights(text).has_value()) << text;
 }
 
