@@ -26,6 +26,7 @@
 #include "qtx/format/onnx_operators.h"
 #include "qtx/format/scopes.h"
 #include "safetensors/safetensors.h"
+#include "stablehlo/export.h"
 #include "stablehlo/import.h"
 #include "table/table.h"
 #include "tensorrt/cache.h"
@@ -215,13 +216,8 @@ constexpr std::array kKinds = {
          nullptr,
          {},
          Takes::kFiles},
-    Kind{"stablehlo",
-         "StableHLO program in MLIR's text",
-         LooksLikeStablehlo,
-         ReadStablehlo,
-         nullptr,
-         {},
-         Takes::kSubgraph},
+    Kind{"stablehlo", "StableHLO program in MLIR's text", LooksLikeStablehlo, ReadStablehlo,
+         Flat<ToStablehlo>, ".mlir", Takes::kSubgraph},
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",

@@ -28,7 +28,7 @@ void StablehloBuilder::NoteType(const std::string& value, const TensorType& type
 
 void StablehloBuilder::AddInput(const MlirArgument& argument) {
   StablehloValue& value = values_.emplace_back();
-  value.name = out_.Unique(argument.name);
+  value.name = out_.Unique(argument.label.empty() ? argument.name : argument.label);
   value.type = argument.type;
   inputs_.insert(value.name);
   NoteType(value.name, value.type);
@@ -57,12 +57,17 @@ Result<StablehloValue*> StablehloBuilder::Operand(const MlirOp& op, std::size_t 
 }
 
 std::string StablehloBuilder::Use(StablehloValue* value) {
-  if (value->name.empty()) value->name = out_.AddConstant("constant", *value->constant);
+  if (value->name.empty()) value->name = out_.AddConstant(value->label, *value->constant);
   return value->name;
 }
 
+const std::string& StablehloBuilder::NameOf(const MlirOp& op) {
+  if (op.results.size() == 1 && !op.label.empty()) return op.label;
+  return op.results.empty() ? op.name : op.results[0];
+}
+
 std::string StablehloBuilder::Ints(const MlirOp& op, const std::vector<std::int64_t>& values) {
-  return out_.AddInts((op.results.empty() ? op.name : op.results[0]) + "/ints", values);
+  return out_.AddInts(NameOf(op) + "/ints", values);
 }
 
 format::Origin StablehloBuilder::OriginOf(const MlirOp& op) {
@@ -75,7 +80,7 @@ format::Origin StablehloBuilder::OriginOf(const MlirOp& op) {
 
 StablehloValue* StablehloBuilder::Inner(const MlirOp& op, Draft draft, TensorType type) {
   StablehloValue& value = values_.emplace_back();
-  const std::string stem = op.results.empty() ? op.name : op.results[0];
+  const std::string& stem = NameOf(op);
   value.name = out_.Inner(stem + "/" + draft.op_type, type);
   value.type = std::move(type);
   out_.Add(stem, std::move(draft), {value.name}, OriginOf(op));
@@ -104,9 +109,9 @@ Result<StablehloValue*> StablehloBuilder::NewResult(const MlirOp& op) {
 
 Result<void> StablehloBuilder::Emit(const MlirOp& op, Draft draft) {
   QTX_ASSIGN_OR_RETURN(StablehloValue * value, NewResult(op));
-  value->name = out_.Inner(op.results[0], value->type);
+  value->name = out_.Inner(NameOf(op), value->type);
   NoteType(value->name, value->type);
-  out_.Add(op.results[0], std::move(draft), {value->name}, OriginOf(op));
+  out_.Add(NameOf(op), std::move(draft), {value->name}, OriginOf(op));
   return {};
 }
 
@@ -118,9 +123,10 @@ Result<void> StablehloBuilder::Bind(const MlirOp& op, StablehloValue* value) {
   const bool is_last = !graph.nodes.empty() && !graph.values.empty() && !value->name.empty() &&
                        graph.nodes.back().outputs[0] == value->name &&
                        graph.values.back().name == value->name &&
-                       value->name.starts_with(op.results[0] + "/");
-  if (!is_last || !out_.names().Take(op.results[0])) return {};
-  value->name = op.results[0];
+                       value->name.starts_with(NameOf(op) + "/");
+  if (value->constant && value->name.empty() && !op.label.empty()) value->label = op.label;
+  if (!is_last || !out_.names().Take(NameOf(op))) return {};
+  value->name = NameOf(op);
   graph.nodes.back().outputs[0] = value->name;
   graph.values.back().name = value->name;
   NoteType(value->name, value->type);

@@ -16,7 +16,8 @@
 namespace qtx::convert {
 
 struct StablehloValue {
-  std::string name;  // in the graph; "": a constant that no node reads yet
+  std::string name;                // in the graph; "": a constant that no node reads yet
+  std::string label = "constant";  // the name that such a constant gets, if it is free
   format::TensorType type;
   std::optional<format::Tensor> constant;
   bool stored = false;   // stands for the stored integers of a quantized value, not its reals
@@ -69,6 +70,8 @@ class StablehloBuilder {
   Result<format::Graph> Finish();
 
  private:
+  /// The name of result 0 in the graph, if it is free: that of its location, or behind %.
+  static const std::string& NameOf(const MlirOp& op);
   format::Origin OriginOf(const MlirOp& op);
   void NoteType(const std::string& value, const format::TensorType& type);
 

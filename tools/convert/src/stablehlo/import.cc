@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "qtx/format/check.h"
 #include "qtx/format/levels.h"
+#include "stablehlo/fold_bias.h"
 #include "stablehlo/ops.h"
 
 namespace qtx::convert {
@@ -226,6 +227,7 @@ Result<Conversion> ReadStablehlo(const Source& source, const Options& options) {
   }
   Conversion conversion;
   QTX_ASSIGN_OR_RETURN(format::Graph graph, builder.Finish());
+  FoldBiases(graph, ledger);
   QTX_ASSIGN_OR_RETURN(conversion.model, ModelOf(parser.text(), std::move(graph), function.name));
   conversion.ledger = ledger.Take();
   return conversion;

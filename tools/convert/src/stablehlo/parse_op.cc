@@ -66,7 +66,7 @@ Result<MlirOp> MlirParser::Op(int depth) {
   if (!IsStablehloSyntax(op.name)) return Unsupported(text_.Place(op.at), NoFormOf(op.name));
   QTX_RETURN_IF_ERROR(long_form ? LongForm(op, depth) : ShortForm(op));
   QTX_RETURN_IF_ERROR(Reducer(op, depth));
-  QTX_RETURN_IF_ERROR(SkipLocation());
+  QTX_ASSIGN_OR_RETURN(op.label, Location());
   if (op.result_types.size() == 1 && op.results.size() > 1)
     op.result_types.resize(op.results.size(), op.result_types[0]);
   if (op.result_types.size() < op.results.size()) {
@@ -239,6 +239,21 @@ Result<void> MlirParser::Types(MlirOp& op) {
   QTX_ASSIGN_OR_RETURN(format::TensorType type, Type());
   op.result_types = {std::move(type)};
   return {};
+}
+
+// loc("name"), or loc("name"(...)): the name; "" for any other location, or none.
+Result<std::string> MlirParser::Location() {
+  const std::size_t before = text_.at();
+  QTX_RETURN_IF_ERROR(SkipLocation());
+  const std::size_t behind = text_.at();
+  text_.Seek(before);
+  std::string name;
+  if (text_.Take("loc") && text_.Take("(") && text_.Peek() == '"') {
+    QTX_ASSIGN_OR_RETURN(const std::string_view quoted, text_.String());
+    if (text_.Peek() != ':') name = Unescaped(quoted);  // "file":1:2
+  }
+  text_.Seek(behind);
+  return name;
 }
 
 Result<void> MlirParser::SkipLocation() {

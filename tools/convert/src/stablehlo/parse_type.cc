@@ -78,6 +78,12 @@ std::optional<ElementType> MlirElementType(std::string_view word) {
   return found->second;
 }
 
+std::string_view MlirWord(ElementType type) {
+  const auto* found =
+      std::ranges::find(kElementTypes, type, &std::pair<std::string_view, ElementType>::second);
+  return found == kElementTypes.end() ? std::string_view() : found->first;
+}
+
 Result<format::TensorType> MlirParser::Type(int depth) {
   if (depth > kMaxMlirDepth) return text_.Fail("types at most 32 deep");
   format::TensorType type;

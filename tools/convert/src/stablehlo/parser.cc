@@ -171,7 +171,7 @@ Result<std::vector<MlirArgument>> MlirParser::Enter(const MlirFunction& function
     QTX_RETURN_IF_ERROR(text_.Expect(":"));
     QTX_ASSIGN_OR_RETURN(argument.type, Type());
     if (text_.Peek() == '{') QTX_RETURN_IF_ERROR(text_.SkipBalanced());
-    QTX_RETURN_IF_ERROR(SkipLocation());
+    QTX_ASSIGN_OR_RETURN(argument.label, Location());
     arguments.push_back(std::move(argument));
     if (!text_.Take(",") && text_.Peek() != ')') return text_.Fail("',' or ')'");
   }

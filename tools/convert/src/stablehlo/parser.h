@@ -57,6 +57,7 @@ class MlirParser {
   Result<void> RegionOps(MlirRegion& region, int depth);
   Result<void> Properties(MlirOp& op);
   Result<void> SkipLocation();
+  Result<std::string> Location();
 
   // parse_attribute.cc
   Result<MlirAttribute> Attribute(bool typed, int depth = 0);
@@ -98,5 +99,7 @@ inline constexpr int kMaxMlirDepth = 32;
 
 /// The plain type of a word such as "f32" or "ui8"; nullopt for any other.
 std::optional<format::ElementType> MlirElementType(std::string_view word);
+/// The inverse; "" for a type that MLIR does not have.
+std::string_view MlirWord(format::ElementType type);
 
 }  // namespace qtx::convert

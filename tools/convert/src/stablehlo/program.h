@@ -38,7 +38,8 @@ struct MlirRegion {
 
 /// One operator. Values are named without '%'; "0#1" is result 1 of several.
 struct MlirOp {
-  std::string name;  // "stablehlo.add"
+  std::string name;   // "stablehlo.add"
+  std::string label;  // of its location; "": none
   std::vector<std::string> results, operands;
   std::vector<format::TensorType> operand_types;  // none where the text does not give each
   std::vector<format::TensorType> result_types;
@@ -53,6 +54,7 @@ struct MlirOp {
 
 struct MlirArgument {
   std::string name;
+  std::string label;  // of its location; "": none
   format::TensorType type;
 };
 

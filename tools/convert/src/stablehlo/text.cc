@@ -197,6 +197,28 @@ std::size_t MlirText::LineOf(std::size_t at) const {
   return static_cast<std::size_t>(std::count(text_.begin(), end, '\n')) + 1;
 }
 
+std::string Unescaped(std::string_view content) {
+  std::string text;
+  for (std::size_t i = 0; i < content.size(); ++i) {
+    if (content[i] != '\\' || i + 1 == content.size()) {
+      text += content[i];
+      continue;
+    }
+    unsigned byte = 0;
+    const char* begin = content.data() + i + 1;
+    const char* end = content.data() + std::min(i + 3, content.size());
+    if (const auto read = std::from_chars(begin, end, byte, 16);
+        read.ec == std::errc() && read.ptr == begin + 2) {
+      text += static_cast<char>(byte);
+      i += 2;
+      continue;
+    }
+    const char c = content[++i];
+    text += c == 'n' ? '\n' : c == 't' ? '\t' : c;
+  }
+  return text;
+}
+
 Error MlirText::Fail(const std::string& expected) {
   SkipBlanks();
   const std::string found =

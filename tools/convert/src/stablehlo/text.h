@@ -64,4 +64,7 @@ class MlirText {
   std::size_t at_ = 0;
 };
 
+/// The text of a string's content: \n, \t, \\, \" and two hexadecimal digits are escapes.
+std::string Unescaped(std::string_view content);
+
 }  // namespace qtx::convert

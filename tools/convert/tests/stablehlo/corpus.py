@@ -3,8 +3,8 @@
 Usage: corpus.py QTX FOLDER [ARITHMETIC ...]        (by hand; needs numpy, ml_dtypes)
 
 Each function of each .mlir file is converted and run on the reference. The expected values are read from the text here,
-by a reader of its own. A program is equal where every bit is, near where integers and quantized values differ by at most
-one step, almost where floats agree to 1e-4 relative (check.expect_almost_eq), and NaN where only results of NaN
+by a reader of its own. A program is equal where every bit is, near where integers and quantized values differ by at
+most one step, almost where floats agree to 1e-4 relative (check.expect_almost_eq), and NaN where only results of NaN
 differ: StableHLO's interpreter quantizes it to stored 0, QTX to real 0.
 """
 import pathlib
@@ -102,8 +102,8 @@ def verdict(actual, expected, step, of_nan, nans):
 def run(qtx, path, index, body, arithmetic):
     with tempfile.TemporaryDirectory() as folder:
         model = f"{folder}/m.onnx"
-        done = subprocess.run([qtx, "convert", path, "--from", "stablehlo", "--subgraph", str(index), "-o", model, "-q"],
-                              capture_output=True, text=True)
+        command = [qtx, "convert", path, "--from", "stablehlo", "--subgraph", str(index), "-o", model, "-q"]
+        done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             return ["refused: " + done.stderr.strip().split(".mlir: ")[-1][:90]]
         done = subprocess.run([qtx, "run", model, "--arithmetic", arithmetic, "--output-dir", folder, "-q"],

@@ -35,15 +35,16 @@ def program(name, arguments, result, body, integers=None):
 def over_reals(body):
     """`body` with the convolution as StableHLO defines it, over dequantized operands: the interpreter of jaxlib 0.10.2
     multiplies i8 by i8 modulo 2^8 where it has integers."""
-    left, right, to = re.search(r": \(tensor<(\S*)>, tensor<(\S*)>\) -> tensor<(\S*)>\s*%r", re.sub(", ", ",", body).replace(
-        ">,tensor", ">, tensor")).groups()
+    signature = re.sub(", ", ",", body).replace(">,tensor", ">, tensor")
+    left, right, to = re.search(r": \(tensor<(\S*)>, tensor<(\S*)>\) -> tensor<(\S*)>\s*%r", signature).groups()
     plain = [re.sub(r"!quant\.uniform<.*", "f32", kind) for kind in (left, right, to)]
     call = re.search(r"%d = (stablehlo\.convolution)\(%x, %y\)(.*?)\n?\s*: \(", body, re.S)
     before, after = body.split("%d =")[0], body.split("%r =")[1]
     return f"""{before}
       %fx = stablehlo.uniform_dequantize %x : (tensor<{left}>) -> tensor<{plain[0]}>
       %fy = stablehlo.uniform_dequantize %y : (tensor<{right}>) -> tensor<{plain[1]}>
-      %fd = stablehlo.convolution(%fx, %fy) {call.group(2)} : (tensor<{plain[0]}>, tensor<{plain[1]}>) -> tensor<{plain[2]}>
+      %fd = stablehlo.convolution(%fx, %fy) {call.group(2)} : (tensor<{plain[0]}>, tensor<{plain[1]}>) ->
+        tensor<{plain[2]}>
       %d = stablehlo.uniform_quantize %fd : (tensor<{plain[2]}>) -> tensor<{to}>
       %r ={after}"""
 
@@ -55,21 +56,24 @@ def unary(op, shape="3x4", scale=1):
       %r = stablehlo.{op} %x : (tensor<{shape}x{Q}>) -> tensor<{shape}x{R}>""")
 
 
-for name in ("abs", "ceil", "cosine", "exponential", "exponential_minus_one", "floor", "logistic", "negate", "sign", "sine",
-             "tanh", "round_nearest_afz", "round_nearest_even"):
+for name in ("abs", "ceil", "cosine", "exponential", "exponential_minus_one", "floor", "logistic", "negate", "sign",
+             "sine", "tanh", "round_nearest_afz", "round_nearest_even"):
     unary(name)
 for name in ("log", "log_plus_one", "rsqrt", "sqrt"):
-    program(name, ["5xf32"], "5xf32", f"%p = stablehlo.abs %a : tensor<5xf32>\n %r = stablehlo.{name} %p : tensor<5xf32>")
+    program(name, ["5xf32"], "5xf32",
+        f"%p = stablehlo.abs %a : tensor<5xf32>\n %r = stablehlo.{name} %p : tensor<5xf32>")
 for name in ("add", "subtract", "multiply", "maximum", "minimum"):
     program(name + "_q", ["3x4xf32", "3x4xf32"], f"3x4x{S}", f"""
       %x = stablehlo.uniform_quantize %a : (tensor<3x4xf32>) -> tensor<3x4x{Q}>
       %y = stablehlo.uniform_quantize %b : (tensor<3x4xf32>) -> tensor<3x4x{R}>
       %r = stablehlo.{name} %x, %y : (tensor<3x4x{Q}>, tensor<3x4x{R}>) -> tensor<3x4x{S}>""")
     for kind in ("i8", "ui8", "i32"):
-        program(f"{name}_{kind}", [f"40x{kind}", f"40x{kind}"], f"40x{kind}", f"%r = stablehlo.{name} %a, %b : tensor<40x{kind}>")
+        program(f"{name}_{kind}", [f"40x{kind}", f"40x{kind}"], f"40x{kind}",
+            f"%r = stablehlo.{name} %a, %b : tensor<40x{kind}>")
 for name in ("and", "or", "xor"):
     for kind in ("i1", "ui8", "i32"):
-        program(f"{name}_{kind}", [f"40x{kind}", f"40x{kind}"], f"40x{kind}", f"%r = stablehlo.{name} %a, %b : tensor<40x{kind}>")
+        program(f"{name}_{kind}", [f"40x{kind}", f"40x{kind}"], f"40x{kind}",
+            f"%r = stablehlo.{name} %a, %b : tensor<40x{kind}>")
 for kind in ("i1", "i32"):
     program(f"not_{kind}", [f"40x{kind}"], f"40x{kind}", f"%r = stablehlo.not %a : tensor<40x{kind}>")
 program("negate_ui8", ["40xui8"], "40xui8", "%r = stablehlo.negate %a : tensor<40xui8>")
@@ -89,7 +93,8 @@ for direction in ("EQ", "NE", "LT", "LE", "GT", "GE"):
 program("compare_long", ["4xf32", "4xf32"], "4xi1", """%r = "stablehlo.compare"(%a, %b) <{
   compare_type = #stablehlo<comparison_type FLOAT>, comparison_direction = #stablehlo<comparison_direction GE>}>
   : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>""")
-program("select", ["4xf32", "4xf32"], "4xf32", """%p = stablehlo.compare GT, %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+program("select", ["4xf32", "4xf32"], "4xf32", """%p = stablehlo.compare GT, %a, %b : (tensor<4xf32>, tensor<4xf32>) ->
+    tensor<4xi1>
   %r = stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xf32>""")
 program("clamp", ["4x5xf32"], "4x5xf32", """%l = stablehlo.constant dense<-0.5> : tensor<f32>
   %h = stablehlo.constant dense<0.7> : tensor<f32>
@@ -109,10 +114,12 @@ for name, to, body in (
         ("reshape", "6x4", "%r = stablehlo.reshape %a : (tensor<2x3x4xT>) -> tensor<6x4xT>"),
         ("slice", "1x2x2", "%r = stablehlo.slice %a [1:2, 0:3:2, 1:4:2] : (tensor<2x3x4xT>) -> tensor<1x2x2xT>"),
         ("reverse", "2x3x4", "%r = stablehlo.reverse %a, dims = [0, 2] : tensor<2x3x4xT>"),
-        ("concatenate", "2x6x4", "%r = stablehlo.concatenate %a, %a, dim = 1 : (tensor<2x3x4xT>, tensor<2x3x4xT>) -> tensor<2x6x4xT>"),
-        ("broadcast", "3x5x2x4", "%r = stablehlo.broadcast_in_dim %a, dims = [2, 0, 3] : (tensor<2x3x4xT>) -> tensor<3x5x2x4xT>")):
+        ("concatenate", "2x6x4",
+        "%r = stablehlo.concatenate %a, %a, dim = 1 : (tensor<2x3x4xT>, tensor<2x3x4xT>) -> tensor<2x6x4xT>"),
+        ("broadcast", "3x5x2x4",
+        "%r = stablehlo.broadcast_in_dim %a, dims = [2, 0, 3] : (tensor<2x3x4xT>) -> tensor<3x5x2x4xT>")):
     for kind in ("f32", "i8"):
-        program(f"{name}_{kind}", [f"2x3x4x{kind}"], f"{to}x{kind}", body.replace("T", kind).replace("tensor<2x3x4xT>", ""))
+        program(f"{name}_{kind}", [f"2x3x4x{kind}"], f"{to}x{kind}", body.replace("T", kind))
 program("pad", ["2x3xf32"], "5x4xf32", """%c = stablehlo.constant dense<9.0> : tensor<f32>
   %r = stablehlo.pad %a, %c, low = [1, -1], high = [1, 0], interior = [1, 1]
     : (tensor<2x3xf32>, tensor<f32>) -> tensor<5x4xf32>""")
@@ -147,7 +154,8 @@ window("max_pool_nhwc", "f32", "0xFF800000", "maximum",
        "window_dimensions = array<i64: 1, 2, 3, 1>, window_strides = array<i64: 1, 2, 1, 1>,"
        "padding = dense<[[0, 0], [1, 0], [1, 1], [0, 0]]> : tensor<4x2xi64>", "2x5x6x3", "2x3x6x3")
 window("sum_pool", "f32", "0.0", "add",
-       "window_dimensions = array<i64: 2, 3>, window_dilations = array<i64: 1, 2>, padding = dense<[[1, 0], [0, 2]]> : tensor<2x2xi64>",
+       "window_dimensions = array<i64: 2, 3>, window_dilations = array<i64: 1, 2>, padding = dense<[[1, 0], [0, 2]]> "
+       ": tensor<2x2xi64>",
        "4x7", "4x5")
 window("max_pool_wide", "i8", "-128", "maximum",
        "window_dimensions = array<i64: 2>, padding = dense<[[2, 3]]> : tensor<1x2xi64>", "5", "9")
@@ -159,22 +167,26 @@ def dot(name, left, right, to, numbers):
     program(name + "_q", [f"{left}xf32", f"{right}xf32"], f"{to}x{S}", f"""
       %x = stablehlo.uniform_quantize %a : (tensor<{left}xf32>) -> tensor<{left}x{Q}>
       %y = stablehlo.uniform_quantize %b : (tensor<{right}xf32>) -> tensor<{right}x{NARROW}>
-      %d = stablehlo.dot_general %x, %y, {numbers} : (tensor<{left}x{Q}>, tensor<{right}x{NARROW}>) -> tensor<{to}x!quant.uniform<i32:f32, 0.002>>
+      %d = stablehlo.dot_general %x, %y, {numbers} : (tensor<{left}x{Q}>, tensor<{right}x{NARROW}>) ->
+        tensor<{to}x!quant.uniform<i32:f32, 0.002>>
       %r = stablehlo.uniform_quantize %d : (tensor<{to}x!quant.uniform<i32:f32, 0.002>>) -> tensor<{to}x{S}>""")
 
 
 dot("dot", "3x4", "4x5", "3x5", "contracting_dims = [1] x [0]")
 dot("dot_vectors", "4", "4", "", "contracting_dims = [0] x [0]")
-dot("dot_batch", "2x3x4x5", "5x2x6x4", "2x3x6", "batching_dims = [0] x [1], contracting_dims = [2, 3] x [3, 0], precision = [DEFAULT, DEFAULT]")
+dot("dot_batch", "2x3x4x5", "5x2x6x4", "2x3x6",
+    "batching_dims = [0] x [1], contracting_dims = [2, 3] x [3, 0], precision = [DEFAULT, DEFAULT]")
 dot("dot_outer", "2x3", "4", "2x3x4", "contracting_dims = [] x []")
 for name in [name for name in PROGRAMS if name == "dot_vectors_q" or name == "dot_vectors"]:
     arguments, result, body, integers = PROGRAMS[name]
     PROGRAMS[name] = (arguments, result.removeprefix("x"), body.replace("tensor<x", "tensor<"), integers)
 program("dot_i8", ["3x4xi8", "4x5xi8"], "3x5xi32",
-        "%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x4xi8>, tensor<4x5xi8>) -> tensor<3x5xi32>")
+        "%r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<3x4xi8>, tensor<4x5xi8>) -> "
+        "tensor<3x5xi32>")
 
 
-def conv(name, left, right, to, numbers, attributes="batch_group_count = 1 : i64, feature_group_count = 1 : i64", kinds="fq"):
+def conv(name, left, right, to, numbers, attributes="batch_group_count = 1 : i64, feature_group_count = 1 : i64",
+         kinds="fq"):
     if "f" in kinds:
         program(name, [f"{left}xf32", f"{right}xf32"], f"{to}xf32", f"""
           %r = stablehlo.convolution(%a, %b) {numbers} {{{attributes}}}
@@ -192,7 +204,8 @@ conv("conv_nhwc", "1x5x6x2", "3x2x2x4", "1x5x5x4",
      "dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [0, 0]]}")
 conv("conv_mixed", "5x2x6x1", "4x2x3x2", "1x2x4x3",
      "dim_numbers = [0, f, 1, b]x[o, i, 0, 1]->[b, 0, f, 1], window = {stride = [2, 2], pad = [[1, 0], [1, 0]]}")
-conv("conv_dilated", "1x2x9", "3x2x3", "1x3x5", "dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {rhs_dilate = [2]}")
+conv("conv_dilated", "1x2x9", "3x2x3", "1x3x5",
+    "dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {rhs_dilate = [2]}")
 conv("conv_transposed", "1x2x4x4", "3x2x2x3", "1x3x8x8",
      "dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [2, 1]], lhs_dilate = [2, 2]}")
 conv("conv_reversed", "1x2x5x5", "3x2x3x2", "1x3x3x4",
@@ -212,15 +225,22 @@ program("conv_per_axis", ["1x4x4x2xf32", "2x2x2x4xf32"], f"1x3x3x4x{S}", f"""
 
 def gather(name, data, indices, to, numbers, sizes):
     program(name, [f"{data}xf32", f"{indices}xi32"], f"{to}xf32", f"""
-      %r = "stablehlo.gather"(%a, %b) <{{dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = array<i64: {sizes}>}}>
+      %r = "stablehlo.gather"(%a, %b) <{{dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = array<i64:
+        {sizes}>}}>
         : (tensor<{data}xf32>, tensor<{indices}xi32>) -> tensor<{to}xf32>""", 5)
 
 
-gather("gather_rows", "4x5", "3x1", "3x5", "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1", "1, 5")
-gather("gather_columns", "4x5", "3x2", "3x4x2", "offset_dims = [1], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 2", "4, 1")
-gather("gather_window", "4x5x6", "7x2", "7x2x3x6", "offset_dims = [1, 2, 3], start_index_map = [1, 0], index_vector_dim = 1", "2, 3, 6")
-gather("gather_part", "4x5x6", "2x3", "3x2x3", "offset_dims = [1, 2], collapsed_slice_dims = [1], start_index_map = [1, 2], index_vector_dim = 0", "2, 1, 3")
-gather("gather_batch", "3x4x5", "2x3x1", "2x3x2x5", "offset_dims = [2, 3], operand_batching_dims = [0], start_indices_batching_dims = [1], start_index_map = [1], index_vector_dim = 2", "1, 2, 5")
+gather("gather_rows", "4x5", "3x1", "3x5",
+    "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1", "1, 5")
+gather("gather_columns", "4x5", "3x2", "3x4x2",
+    "offset_dims = [1], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 2", "4, 1")
+gather("gather_window", "4x5x6", "7x2", "7x2x3x6",
+    "offset_dims = [1, 2, 3], start_index_map = [1, 0], index_vector_dim = 1", "2, 3, 6")
+gather("gather_part", "4x5x6", "2x3", "3x2x3",
+    "offset_dims = [1, 2], collapsed_slice_dims = [1], start_index_map = [1, 2], index_vector_dim = 0", "2, 1, 3")
+gather("gather_batch", "3x4x5", "2x3x1", "2x3x2x5",
+    "offset_dims = [2, 3], operand_batching_dims = [0], start_indices_batching_dims = [1], start_index_map = [1], "
+    "index_vector_dim = 2", "1, 2, 5")
 program("iota", ["2x3xi32"], "2x3xi32", """%i = stablehlo.iota dim = 1 : tensor<2x3xi32>
   %r = stablehlo.add %a, %i : tensor<2x3xi32>""")
 
@@ -238,7 +258,8 @@ def text_of(name, spelled_out=False):
     plain = stored(result)
     end = f"return %r : tensor<{result}>"
     if plain != result:
-        end = f"%s = stablehlo.bitcast_convert %r : (tensor<{result}>) -> tensor<{plain}>\n  return %s : tensor<{plain}>"
+        end = (f"%s = stablehlo.bitcast_convert %r : (tensor<{result}>) -> tensor<{plain}>\n"
+               f"  return %s : tensor<{plain}>")
     return f"func.func @main({names}) -> tensor<{plain}> {{\n  {body}\n  {end}\n}}\n"
 
 
@@ -281,7 +302,8 @@ def interpret(made, text, inputs):
             if value.dtype == bool or value.dtype.kind == "u":
                 element = "i1" if value.dtype == bool else f"ui{value.dtype.itemsize * 8}"
                 shape = "".join(f"{size}x" for size in value.shape)
-                attributes.append(ir.Attribute.parse(f"dense<{str(value.tolist()).lower()}> : tensor<{shape}{element}>"))
+                elements = str(value.tolist()).lower()
+                attributes.append(ir.Attribute.parse(f"dense<{elements}> : tensor<{shape}{element}>"))
             elif value.dtype.kind == "i":
                 attributes.append(ir.DenseElementsAttr.get(
                     value, type=ir.IntegerType.get_signless(value.dtype.itemsize * 8)))
@@ -309,7 +331,8 @@ def difference(actual, expected, quantized):
     if quantized:
         off = numpy.abs(a - b)
         return "" if off.max(initial=0) <= 1 else f"up to {off.max()}"
-    close = numpy.allclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True) if expected.dtype.kind == "f" else numpy.array_equal(a, b)
+    floats = expected.dtype.kind == "f"
+    close = numpy.allclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True) if floats else numpy.array_equal(a, b)
     return "" if close else f"{a.ravel()[:6]} expected {b.ravel()[:6]}"
 
 
