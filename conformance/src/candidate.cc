@@ -12,8 +12,9 @@ constexpr std::array<std::string_view, 3> kCommon = {"exact", "float32", "tflite
 constexpr std::array<std::string_view, 2> kCommonBases = {"exact", "float32"};
 
 void AddFaults(const reference::Arithmetic* base, std::vector<Candidate>& candidates) {
-  for (const std::span<const Fault> faults : {NumberFaults(), ParameterFaults(), WindowFaults(),
-                                              PoolFaults(), OperatorFaults(), OperandFaults()}) {
+  for (const std::span<const Fault> faults :
+       {NumberFaults(), ParameterFaults(), CodeFaults(), WindowFaults(), PoolFaults(),
+        OperatorFaults(), OperandFaults()}) {
     for (const Fault& fault : faults) candidates.push_back({base, &fault});
   }
 }

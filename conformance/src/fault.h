@@ -55,11 +55,12 @@ struct Fault {
 };
 
 /// Fault models of numbers (rounding, accumulating, storing), parameters (scales, offsets,
-/// packing), windows (padding, strides, groups), pools (averages, comparisons), operators
-/// (attributes, tails, tables) and operands (rounded at run time, of another group or operand),
-/// each in order of preference.
+/// packing), codes (signs of scales, code books, reals of 16 bits), windows (padding, strides,
+/// groups), pools (averages, comparisons), operators (attributes, tails, tables) and operands
+/// (rounded at run time, of another group or operand), each in order of preference.
 std::span<const Fault> NumberFaults();
 std::span<const Fault> ParameterFaults();
+std::span<const Fault> CodeFaults();
 std::span<const Fault> WindowFaults();
 std::span<const Fault> PoolFaults();
 std::span<const Fault> OperatorFaults();

@@ -109,7 +109,7 @@ void SendNanToMaximum(Arithmetic& row) {
   ForEachRequantize(row, [](RequantizeRecipe& recipe) { recipe.nan = QuantizeRecipe::Nan::kMax; });
 }
 
-std::int64_t Clamp(std::int64_t value, const format::IntegerRange& range) {
+std::int64_t Within(std::int64_t value, const format::IntegerRange& range) {
   return std::clamp(value, range.min, range.max);
 }
 
@@ -120,36 +120,38 @@ std::int64_t Wrap(std::int64_t value, const format::IntegerRange& range) {
   return range.min + (rest < 0 ? rest + size : rest);
 }
 
-using Stored = std::optional<std::int64_t>;
+using StoredValue = std::optional<std::int64_t>;
 
-Stored WrapIt(std::int64_t rounded, const Slot& slot) {
+StoredValue WrapIt(std::int64_t rounded, const Slot& slot) {
   if (rounded <= INT32_MIN || rounded >= INT32_MAX) return std::nullopt;  // of any larger value
   return Wrap(rounded + slot.offset, slot.storage);
 }
-Stored ClampFirst(std::int64_t rounded, const Slot& slot) {
-  return Wrap(Clamp(rounded, slot.range) + slot.offset, slot.storage);
+StoredValue ClampFirst(std::int64_t rounded, const Slot& slot) {
+  return Wrap(Within(rounded, slot.range) + slot.offset, slot.storage);
 }
-Stored ClampTwice(std::int64_t rounded, const Slot& slot) {
-  return Clamp(Clamp(rounded, slot.range) + slot.offset, slot.range);
+StoredValue ClampTwice(std::int64_t rounded, const Slot& slot) {
+  return Within(Within(rounded, slot.range) + slot.offset, slot.range);
 }
-Stored ClampToStorage(std::int64_t rounded, const Slot& slot) {
-  return Clamp(rounded + slot.offset, slot.storage);
+StoredValue ClampToStorage(std::int64_t rounded, const Slot& slot) {
+  return Within(rounded + slot.offset, slot.storage);
 }
-Stored LoseBeyondInt32(std::int64_t rounded, const Slot& slot) {
+StoredValue LoseBeyondInt32(std::int64_t rounded, const Slot& slot) {
   // The quotient was already clamped to INT32Q.
   const bool beyond = rounded <= INT32_MIN || rounded >= INT32_MAX;
-  return beyond ? slot.range.min : Clamp(rounded + slot.offset, slot.range);
+  return beyond ? slot.range.min : Within(rounded + slot.offset, slot.range);
 }
-Stored ClampNarrowly(std::int64_t rounded, const Slot& slot) {
+StoredValue ClampNarrowly(std::int64_t rounded, const Slot& slot) {
   const std::int64_t low = slot.range.min < 0 ? slot.range.min + 1 : slot.range.min;
   return std::clamp(rounded + slot.offset, low, slot.range.max);
 }
 template <std::int64_t kLow, std::int64_t kHigh>
-Stored ClampBeside(std::int64_t rounded, const Slot& slot) {
+StoredValue ClampBeside(std::int64_t rounded, const Slot& slot) {
   const format::IntegerRange range{slot.range.min + kLow, slot.range.max + kHigh};
-  return Wrap(Clamp(rounded + slot.offset, range), slot.storage);
+  return Wrap(Within(rounded + slot.offset, range), slot.storage);
 }
-Stored DropOffset(std::int64_t rounded, const Slot& slot) { return Clamp(rounded, slot.range); }
+StoredValue DropOffset(std::int64_t rounded, const Slot& slot) {
+  return Within(rounded, slot.range);
+}
 
 constexpr std::array kNumberFaults = {
     Fault{.name = "half_away",

@@ -133,8 +133,6 @@ class Walk:
         if cursor.kind == CursorKind.CALL_EXPR and cursor.spelling in LAYOUTS:
             return
         depth = len(self.visible)
-        if cursor.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL) and cursor.type.get_canonical().kind in NUMBERS:
-            self.visible.append(cursor)
         if macro is None and start < end <= len(self.text):
             self.apply(cursor, parent, (start, end))
         children = list(cursor.get_children())
@@ -146,6 +144,8 @@ class Walk:
             self.visit(child, cursor)
         if cursor.kind in SCOPES:
             del self.visible[depth:]
+        elif cursor.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL) and cursor.type.get_canonical().kind in NUMBERS:
+            self.visible.append(cursor)  # after its own initial value, where it has none yet
 
     def is_value(self, cursor, literal):
         """False for an argument of a template or the bound of an array, which are constants."""
