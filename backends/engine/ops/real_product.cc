@@ -46,9 +46,9 @@ void RealResults::Begin() {
   if (!sum_.b->constant) b_.reset();
 }
 
-// Each product and each sum has a relative error of at most 2^-53 of the magnitudes before it (Higham,
-// Accuracy and Stability of Numerical Algorithms, 3.1): terms + 1 of them, twice for what is of second
-// order, for the rounding of the bound itself and of the sums' ends in Settle.
+// Each product and each sum has a relative error of at most 2^-53 of the magnitudes before it
+// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1): terms + 1 of them, twice for what
+// is of second order, for the rounding of the bound itself and of the sums' ends in Settle.
 double RealResults::Bound(std::int64_t terms, double products, double addend) {
   return static_cast<double>(2 * terms + 8) * 0x1p-53 * (products + addend);
 }
@@ -65,8 +65,8 @@ void RealResults::Settle(std::span<const double> sums, const float* addend,
     const std::size_t n = std::min(kBlock, sums.size() - first);
     bool any = false;
     for (std::size_t i = 0; i < n; ++i) {
-      const double sum =
-          sums[first + i] + static_cast<double>(to_add[static_cast<std::int64_t>(first + i) * step]);
+      const double sum = sums[first + i] +
+                         static_cast<double>(to_add[static_cast<std::int64_t>(first + i) * step]);
       const auto low = static_cast<float>(sum - bound);
       const auto high = static_cast<float>(sum + bound);
       y[first + i] = high;

@@ -27,8 +27,7 @@ std::vector<double> DoublesOf(const format::Tensor& tensor);
 class RealResults {
  public:
   /// REQUIRES: TakesRealProducts, and MakeSum accepts them.
-  RealResults(Sum sum, Walk walk, Value* y)
-      : sum_(std::move(sum)), walk_(std::move(walk)), y_(y) {}
+  RealResults(Sum sum, Walk walk, Value* y) : sum_(std::move(sum)), walk_(std::move(walk)), y_(y) {}
 
   const Sum& sum() const { return sum_; }
   /// A new run: operands may have changed.
