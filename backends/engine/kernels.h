@@ -148,6 +148,24 @@ struct FixedScaling {
   Narrowing narrowing;
 };
 
+inline constexpr int kMaxRealRows = 4;
+/// A vector of binary64 has at most this many lanes.
+inline constexpr std::int64_t kRealLanes = 8;
+
+/// Sums of products in binary64, each product and each sum rounded (or the two at once):
+///   sums[r * columns + c] = sum over k < taps of rows[r][k] * values[offsets[k] + c]
+/// `columns` is a multiple of kRealLanes.
+template <typename W>
+struct RealTile {
+  const double* rows[kMaxRealRows] = {};
+  int row_count = 0;
+  const W* values = nullptr;
+  const std::int64_t* offsets = nullptr;
+  std::int64_t taps = 0;
+  std::int64_t columns = 0;
+  double* sums = nullptr;
+};
+
 struct Kernels {
   std::string_view name;
   /// True if the kernels take 8-bit values as int8, false if as uint8. All 8-bit buffers have that
@@ -189,6 +207,9 @@ struct Kernels {
   /// (float32.S2). May read `values` to the end of a block of four vectors.
   void (*quantize)(const float* values, std::int64_t n, float scale, Narrowing narrowing,
                    std::uint8_t* out) = nullptr;
+
+  void (*real_tile)(const RealTile<double>& tile) = nullptr;
+  void (*real_tile_of_floats)(const RealTile<float>& tile) = nullptr;
 };
 
 /// Number of readable bytes after the last activation and weight, so that kernels can read whole

@@ -24,6 +24,7 @@
 #include <cstddef>
 
 #include "engine/kernels.h"
+#include "engine/simd_real.h"
 #include "engine/simd_scaling.h"
 
 namespace qtx::backend::engine::simd {
@@ -388,7 +389,9 @@ constexpr Kernels MakeKernels(std::string_view name,
           .scale = RunScale<Simd>,
           .multiply_once = RunMultiply<Simd, MultiplyLaneOnce<Simd>>,
           .multiply_twice = RunMultiply<Simd, MultiplyLaneTwice<Simd>>,
-          .quantize = RunQuantize<Simd>};
+          .quantize = RunQuantize<Simd>,
+          .real_tile = RunRealTile<Simd, double>,
+          .real_tile_of_floats = RunRealTile<Simd, float>};
 }
 
 }  // namespace qtx::backend::engine::simd

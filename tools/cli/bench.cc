@@ -178,7 +178,8 @@ Result<void> ProfileAll(const std::vector<Workload>& workloads, const BenchOptio
         QTX_ASSIGN_OR_RETURN(const NodeTimes measured, MeasureNodes(*prepared, task.inputs));
         return ToText(task.model, measured);
       }();
-      format::Print("{}", text.has_value() ? *text : text.error().Text() + "\n");
+      const std::string lines = text.has_value() ? *text : text.error().Text() + "\n";
+      format::Print("{}", format::Printable::Written(format::PrintableLines(lines)));
       std::fflush(stdout);
     }
   }

@@ -225,8 +225,10 @@ void PrintOutcome(const format::Model& model, const RunOutcome& outcome,
   for (const reference::Unmodelled& node : outcome.unmodelled) {
     format::Print(stderr, "{}: {}\n", node.where, node.says);
   }
-  if (outcome.node_times && options.SaysText())
-    format::Print("{}", ToText(model, *outcome.node_times));
+  if (outcome.node_times && options.SaysText()) {
+    const std::string lines = format::PrintableLines(ToText(model, *outcome.node_times));
+    format::Print("{}", format::Printable::Written(lines));
+  }
   if (options.counters) {
     format::Print(stderr, "rounded {} results, {} by the exact fallback\n",
                   outcome.counters->rounded, outcome.counters->exact_fallbacks);

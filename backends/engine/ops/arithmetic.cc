@@ -7,6 +7,7 @@
 
 #include "engine/elements.h"
 #include "engine/ops/elementwise.h"
+#include "engine/ops/float_binary.h"
 #include "engine/ops/function.h"
 #include "engine/ops/operators.h"
 
@@ -93,6 +94,8 @@ StepResult PrepareArithmetic(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const format::Dims dims, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(auto operands, ElementwiseOperands::Of(node, dims));
   QTX_RETURN_IF_ERROR(CheckTypes(node, operands.inputs(), operands.y(), op->plain));
+  auto floats = MakeFloatBinary(op->op_type, operands.inputs(), operands.y());
+  if (floats != nullptr) return operands.Finish(node, std::move(floats));
   auto step = MakeElementwise(operands.inputs(), operands.y(), op->apply);
   const Value* last = operands.inputs().back();
   const bool divides = op->op_type == "Div" && IsPlainInteger(operands.y()->tensor.elem_type);

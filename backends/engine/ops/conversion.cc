@@ -194,7 +194,7 @@ void Converter::Run(std::span<const std::byte> from, std::span<std::byte> to) co
     std::ranges::transform(from, to.begin(), [&table](std::byte b) {
       return std::byte{table[std::to_integer<std::size_t>(b)]};
     });
-  } else if (rule_.kind != ChangeRule::Kind::kExact ||
+  } else if (rule_.in_binary32() || rule_.in_integers() ||
              !ConvertReals(from_, from, to_, to, bounds_)) {
     RunGeneral(from, to);
   }

@@ -3,6 +3,7 @@
 
 #include "engine/ops/conv.h"
 #include "engine/ops/indexing.h"
+#include "engine/ops/real_product.h"
 #include "engine/ops/reduction.h"
 
 namespace qtx::backend::engine {
@@ -53,7 +54,10 @@ StepResult PrepareGeneralConv(const NodePlan& node) {
     }
   }
   walk.terms *= static_cast<double>(walk.planes.size());
-  return MakeSum(node, std::move(sum), std::move(walk), y);
+  StepResult general = MakeSum(node, sum, walk, y);
+  if (!general.has_value() || !TakesRealProducts(node, sum, *y)) return general;
+  auto step = MakeRealConv(node, shape, RealResults(std::move(sum), std::move(walk), y));
+  return step != nullptr ? std::move(step) : std::move(general);
 }
 
 }  // namespace qtx::backend::engine

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/ops/indexing.h"
+#include "engine/ops/real_product.h"
 #include "engine/ops/reduction.h"
 
 namespace qtx::backend::engine {
@@ -46,6 +47,13 @@ void SetChannels(const MatrixShape& shape, Sum& sum) {
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < shape.columns; ++c) sum.channel.push_back(c);
   }
+}
+
+StepResult MakeProduct(const NodePlan& node, const MatrixShape& shape, Sum sum, Value* y) {
+  Walk walk = WalkOf(shape);
+  StepResult general = MakeSum(node, sum, walk, y);
+  if (!general.has_value() || !TakesRealProducts(node, sum, *y)) return general;
+  return MakeRealMatMul(node, shape, RealResults(std::move(sum), std::move(walk), y));
 }
 
 }  // namespace
@@ -103,7 +111,7 @@ StepResult PrepareGeneralMatMul(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(sum.b, node.Input(1));
   SetChannels(shape, sum);
-  return MakeSum(node, std::move(sum), WalkOf(shape), y);
+  return MakeProduct(node, shape, std::move(sum), y);
 }
 
 StepResult PrepareGeneralGemm(const NodePlan& node) {
@@ -124,7 +132,7 @@ StepResult PrepareGeneralGemm(const NodePlan& node) {
     sum.addend_index = BroadcastIndex(sum.addend->tensor.dims, shape.dims);
   }
   SetChannels(shape, sum);
-  return MakeSum(node, std::move(sum), WalkOf(shape), y);
+  return MakeProduct(node, shape, std::move(sum), y);
 }
 
 }  // namespace qtx::backend::engine

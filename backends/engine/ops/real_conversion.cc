@@ -118,10 +118,10 @@ bool ConvertReals(const Tensor& from, std::span<const std::byte> elements, const
   const auto low = BoundAs(bounds.low, -kInfinity);
   const auto high = BoundAs(bounds.high, kInfinity);
   if (!source || !target || !low || !high) return false;
-  if (source->storage == ElementType::kFloat && target->storage == ElementType::kFloat) {
-    return false;  // NaN keeps its bits elsewhere
-  }
   const bool bounded = bounds.low.has_value() || bounds.high.has_value();
+  const bool floats =
+      source->storage == ElementType::kFloat && target->storage == ElementType::kFloat;
+  if (floats && !bounded) return false;  // a copy: NaN keeps its bits
   const auto count =
       elements.size() * 8 / static_cast<std::size_t>(format::BitWidth(from.elem_type));
   Reals reals;

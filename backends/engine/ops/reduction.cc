@@ -231,6 +231,35 @@ class GreatestStep : public Step {
   ChangeRule rule_;
 };
 
+// The greatest FLOAT of each window.
+class GreatestFloat : public Step {
+ public:
+  GreatestFloat(const Value* a, Walk walk, Value* y) : a_(a), walk_(std::move(walk)), y_(y) {}
+
+  std::string_view Path() const override { return "floats"; }
+  Result<void> Run() override {
+    const float* a = a_->tensor.As<float>().data();
+    float* y = y_->tensor.As<float>().data();
+    ForEachElement(walk_, [&](std::int64_t element, std::size_t p, const std::vector<Pair>& taps,
+                              std::int64_t) {
+      float greatest = -std::numeric_limits<float>::infinity();
+      const float* plane = a + walk_.planes[p].a;
+      for (const Pair& tap : taps) {
+        const float value = plane[tap.a];
+        if (greatest < value || std::isnan(value))
+          greatest = value;  // NaN stays: nothing is above it
+      }
+      y[element] = greatest;
+    });
+    return {};
+  }
+
+ private:
+  const Value* a_;
+  Walk walk_;
+  Value* y_;
+};
+
 class NormStep : public Step {
  public:
   NormStep(const Value* a, std::int64_t p, Walk walk, Value* y)
@@ -330,7 +359,14 @@ StepResult MakeExtreme(const NodePlan& node, Extreme extreme, Walk walk, Value* 
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&extreme.a, 1), y, extreme.plain));
   const ChangeRule rule =
       RuleFor(node.arithmetic(), Purpose::kSelect, extreme.a->tensor, y->tensor);
-  if (!extreme.least && extreme.indices == nullptr && AreTerms({extreme.a, y})) {
+  const bool greatest = !extreme.least && extreme.indices == nullptr;
+  const auto is_float = [](const Value& value) {
+    return value.tensor.elem_type == format::ElementType::kFloat;
+  };
+  if (greatest && is_float(*extreme.a) && is_float(*y) && rule.copies()) {
+    return std::make_unique<GreatestFloat>(extreme.a, std::move(walk), y);
+  }
+  if (greatest && AreTerms({extreme.a, y})) {
     return std::make_unique<GreatestStep>(extreme.a, std::move(walk), y, rule);
   }
   if (rule.in_binary32()) return node.Unsupported("a change of type beside a greatest element");

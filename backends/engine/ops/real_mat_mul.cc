@@ -1,0 +1,179 @@
+// MatMul and Gemm of reals: rows of A by panels of B, packed at preparation where B is constant.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/ops/real_product.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+constexpr std::int64_t kPanel = 48;  // columns, for all of the kernel's tiles
+
+std::int64_t RoundUp(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+// A matrix as panels of columns, [panel][depth][kPanel], the last one narrower.
+template <typename W>
+struct Panels {
+  std::vector<W> values;
+  double greatest = 0;  // sum of the magnitudes of a column
+
+  Panels(const W* from, const MatrixShape& shape) {
+    const std::int64_t row = shape.transpose_b ? 1 : shape.columns;
+    const std::int64_t column = shape.transpose_b ? shape.depth : 1;
+    for (std::int64_t first = 0; first < shape.columns; first += kPanel) {
+      const std::int64_t n = std::min(kPanel, shape.columns - first);
+      std::vector<double> magnitudes(static_cast<std::size_t>(n));
+      for (std::int64_t k = 0; k < shape.depth; ++k) {
+        for (std::int64_t c = 0; c < n; ++c) {
+          const W value = from[k * row + (first + c) * column];
+          values.push_back(value);
+          magnitudes[static_cast<std::size_t>(c)] += std::fabs(static_cast<double>(value));
+        }
+        values.resize(values.size() + static_cast<std::size_t>(RoundUp(n, kRealLanes) - n));
+      }
+      for (const double magnitude : magnitudes) {
+        greatest = std::max(greatest, magnitude);  // without NaN, which makes its sums doubtful
+      }
+    }
+  }
+};
+
+template <typename W>
+class RealMatMul : public Step {
+ public:
+  using Tile = void (*)(const RealTile<W>&);
+
+  RealMatMul(const MatrixShape& shape, RealResults results, Tile tile)
+      : shape_(shape),
+        results_(std::move(results)),
+        tile_(tile),
+        sums_(static_cast<std::size_t>(kMaxRealRows * kPanel)) {
+    if (results_.sum().b->constant) Pack();
+  }
+
+  std::string_view Path() const override { return "real products"; }
+  Result<void> Run() override {
+    results_.Begin();
+    if (!results_.sum().b->constant) Pack();
+    LoadRows();
+    for (std::size_t i = 0; i < shape_.a_matrix.size(); ++i) {
+      for (std::int64_t first = 0; first < shape_.columns; first += kPanel) {
+        for (std::int64_t r = 0; r < shape_.rows; r += kMaxRealRows) Multiply(i, first, r);
+      }
+    }
+    return {};
+  }
+
+ private:
+  void Pack() {
+    panels_.clear();
+    const std::int64_t size = shape_.depth * shape_.columns;
+    const format::Tensor& b = results_.sum().b->tensor;
+    const std::int64_t count = size == 0 ? 0 : format::ElementCount(b) / size;
+    if constexpr (sizeof(W) == sizeof(float)) {
+      const float* from = b.As<float>().data();
+      for (std::int64_t m = 0; m < count; ++m) panels_.emplace_back(from + m * size, shape_);
+    } else {
+      const std::vector<double> from = DoublesOf(b);
+      for (std::int64_t m = 0; m < count; ++m) panels_.emplace_back(from.data() + m * size, shape_);
+    }
+  }
+
+  // Rows of A one after another, with the greatest magnitude of each.
+  void LoadRows() {
+    rows_ = DoublesOf(results_.sum().a->tensor);
+    if (shape_.transpose_a) {
+      const std::vector<double> columns = std::exchange(rows_, std::vector<double>(rows_.size()));
+      for (std::int64_t r = 0; r < shape_.rows; ++r) {
+        for (std::int64_t k = 0; k < shape_.depth; ++k) {
+          rows_[static_cast<std::size_t>(r * shape_.depth + k)] =
+              columns[static_cast<std::size_t>(k * shape_.rows + r)];
+        }
+      }
+    }
+    greatest_.clear();
+    for (std::size_t i = 0; i < rows_.size(); i += static_cast<std::size_t>(shape_.depth)) {
+      double greatest = 0;
+      for (std::int64_t k = 0; k < shape_.depth; ++k) {
+        greatest = std::max(greatest, std::fabs(rows_[i + static_cast<std::size_t>(k)]));
+      }
+      greatest_.push_back(greatest);
+    }
+  }
+
+  void Multiply(std::size_t matrix, std::int64_t column, std::int64_t row) {
+    const std::int64_t n = std::min(kPanel, shape_.columns - column);
+    const std::int64_t width = RoundUp(n, kRealLanes);
+    RealTile<W> tile;
+    tile.row_count = static_cast<int>(std::min<std::int64_t>(kMaxRealRows, shape_.rows - row));
+    const std::int64_t first_row = shape_.a_matrix[matrix] * shape_.rows + row;
+    for (int r = 0; r < tile.row_count; ++r) {
+      tile.rows[r] = rows_.data() + (first_row + r) * shape_.depth;
+    }
+    if (width != width_) {
+      width_ = width;
+      offsets_.resize(static_cast<std::size_t>(shape_.depth));
+      for (std::size_t k = 0; k < offsets_.size(); ++k) {
+        offsets_[k] = static_cast<std::int64_t>(k) * width;
+      }
+    }
+    const bool empty = panels_.empty();  // without depth
+    const Panels<W>* b =
+        empty ? nullptr : &panels_[static_cast<std::size_t>(shape_.b_matrix[matrix])];
+    tile.values = empty ? nullptr : b->values.data() + column * shape_.depth;
+    tile.offsets = offsets_.data();
+    tile.taps = shape_.depth;
+    tile.columns = width;
+    tile.sums = sums_.data();
+    tile_(tile);
+    for (int r = 0; r < tile.row_count; ++r) {
+      const std::int64_t y_row = static_cast<std::int64_t>(matrix) * shape_.rows + row + r;
+      const double products =
+          empty ? 0 : greatest_[static_cast<std::size_t>(first_row + r)] * b->greatest;
+      Settle({sums_.data() + r * width, static_cast<std::size_t>(n)}, products,
+             y_row * shape_.columns + column);
+    }
+  }
+
+  void Settle(std::span<const double> sums, double products, std::int64_t element) {
+    const Sum& sum = results_.sum();
+    if (sum.addend == nullptr) {
+      const double bound = RealResults::Bound(shape_.depth, products, 0);
+      return results_.Settle(sums, nullptr, 0, bound, element);
+    }
+    const auto all = sum.addend->tensor.As<float>();
+    double greatest = 0;
+    addend_.clear();
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const std::int64_t index = sum.addend_index[static_cast<std::size_t>(element) + i];
+      addend_.push_back(all[static_cast<std::size_t>(index)]);
+      greatest = std::max<double>(greatest, std::fabs(addend_.back()));
+    }
+    const double bound = RealResults::Bound(shape_.depth, products, greatest);
+    results_.Settle(sums, addend_.data(), 1, bound, element);
+  }
+
+  MatrixShape shape_;
+  RealResults results_;
+  Tile tile_;
+  std::vector<Panels<W>> panels_;
+  std::vector<double> rows_, greatest_, sums_;
+  std::vector<float> addend_;
+  std::int64_t width_ = -1;  // of offsets_
+  std::vector<std::int64_t> offsets_;
+};
+
+}  // namespace
+
+std::unique_ptr<Step> MakeRealMatMul(const NodePlan& node, const MatrixShape& shape,
+                                     RealResults results) {
+  const Kernels& kernels = node.kernels();
+  if (results.sum().b->tensor.elem_type == format::ElementType::kFloat) {
+    return std::make_unique<RealMatMul<float>>(shape, std::move(results),
+                                               kernels.real_tile_of_floats);
+  }
+  return std::make_unique<RealMatMul<double>>(shape, std::move(results), kernels.real_tile);
+}
+
+}  // namespace qtx::backend::engine

@@ -1,0 +1,105 @@
+#include "engine/ops/real_product.h"
+
+#include <algorithm>
+#include <array>
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::ElementType;
+using format::Tensor;
+
+std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// A difference of 17 bits times a scale of 24 is a binary64.
+bool IsOperand(const Tensor& tensor) {
+  if (tensor.elem_type == ElementType::kFloat) return true;
+  const ElementType storage = format::StorageOf(tensor.elem_type);
+  return storage != tensor.elem_type && format::IsIntegerStorage(storage) &&
+         format::BitWidth(storage) <= 16;
+}
+
+}  // namespace
+
+bool TakesRealProducts(const NodePlan& node, const Sum& sum, const Value& y) {
+  const auto is_float = [](const Value& value) {
+    return value.tensor.elem_type == ElementType::kFloat;
+  };
+  return node.arithmetic() == Arithmetic::kExact && is_float(y) && IsOperand(sum.a->tensor) &&
+         IsOperand(sum.b->tensor) && (sum.addend == nullptr || is_float(*sum.addend)) &&
+         sum.factor == 1 && sum.addend_factor == 1 && sum.addend_unit == 1;
+}
+
+std::vector<double> DoublesOf(const Tensor& tensor) {
+  if (tensor.elem_type == ElementType::kFloat) {
+    const auto floats = tensor.As<float>();
+    return {floats.begin(), floats.end()};
+  }
+  std::vector<double> doubles;
+  for (const Term& term : RealsOf(tensor)) doubles.push_back(term.integer * term.scale);
+  return doubles;
+}
+
+void RealResults::Begin() {
+  writer_.emplace(y_->tensor);
+  if (!sum_.a->constant) a_.reset();
+  if (!sum_.b->constant) b_.reset();
+}
+
+// Each product and each sum has a relative error of at most 2^-53 of the magnitudes before it
+// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1): terms + 1 of them, twice for what
+// is of second order, for the rounding of the bound itself and of the sums' ends in Settle.
+double RealResults::Bound(std::int64_t terms, double products, double addend) {
+  return static_cast<double>(2 * terms + 8) * 0x1p-53 * (products + addend);
+}
+
+void RealResults::Settle(std::span<const double> sums, const float* addend,
+                         std::int64_t addend_step, double bound, std::int64_t element) {
+  constexpr std::size_t kBlock = 64;
+  constexpr float kNone = 0;
+  const float* to_add = addend == nullptr ? &kNone : addend;
+  const std::int64_t step = addend == nullptr ? 0 : addend_step;
+  float* y = y_->tensor.As<float>().data() + element;
+  std::array<bool, kBlock> doubtful;
+  for (std::size_t first = 0; first < sums.size(); first += kBlock) {
+    const std::size_t n = std::min(kBlock, sums.size() - first);
+    bool any = false;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double sum = sums[first + i] +
+                         static_cast<double>(to_add[static_cast<std::int64_t>(first + i) * step]);
+      const auto low = static_cast<float>(sum - bound);
+      const auto high = static_cast<float>(sum + bound);
+      y[first + i] = high;
+      doubtful[i] = !(low == high);  // a NaN is
+      any |= doubtful[i];
+    }
+    for (std::size_t i = 0; any && i < n; ++i) {
+      if (doubtful[i]) PutExactly(element + static_cast<std::int64_t>(first + i));
+    }
+  }
+}
+
+Term RealResults::TermAt(const Value& value, std::optional<std::vector<Term>>& reals,
+                         std::int64_t i) const {
+  if (value.tensor.elem_type == ElementType::kFloat) return {1, value.tensor.As<float>()[At(i)]};
+  if (!reals.has_value()) reals = RealsOf(value.tensor);
+  return (*reals)[At(i)];
+}
+
+void RealResults::PutExactly(std::int64_t element) {
+  const std::size_t p = At(element / walk_.positions);
+  const Pair& plane = walk_.planes[p];
+  walk_.taps_at(element % walk_.positions, taps_);
+  terms_.clear();
+  for (const Pair& tap : taps_) {
+    AppendProduct(TermAt(*sum_.a, a_, plane.a + tap.a), TermAt(*sum_.b, b_, plane.b + tap.b), 1,
+                  terms_);
+  }
+  if (sum_.addend != nullptr) {
+    const float addend = sum_.addend->tensor.As<float>()[At(sum_.addend_index[p])];
+    AppendProduct({1, addend}, {1, 1}, 1, terms_);
+  }
+  writer_->Put(element, terms_);
+}
+
+}  // namespace qtx::backend::engine

@@ -1,0 +1,62 @@
+// Conv, MatMul and Gemm with a FLOAT result in arithmetic `exact`: sums in binary64, and the exact
+// sum where their error bound does not decide how they round to binary32.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/ops/conv.h"
+#include "engine/ops/matrix.h"
+#include "engine/ops/reals.h"
+#include "engine/ops/reduction.h"
+
+namespace qtx::backend::engine {
+
+/// True if the operands of `sum` are binary64 numbers (FLOAT, or integers of at most 16 bits with
+/// their parameters), its addend and y are FLOAT, no factor is left to multiply with, and the
+/// arithmetic is `exact`.
+bool TakesRealProducts(const NodePlan& node, const Sum& sum, const Value& y);
+
+/// The reals of an operand, exactly.  REQUIRES: TakesRealProducts.
+std::vector<double> DoublesOf(const format::Tensor& tensor);
+
+/// Rounds sums to elements of y.
+class RealResults {
+ public:
+  /// REQUIRES: TakesRealProducts, and MakeSum accepts them.
+  RealResults(Sum sum, Walk walk, Value* y) : sum_(std::move(sum)), walk_(std::move(walk)), y_(y) {}
+
+  const Sum& sum() const { return sum_; }
+  /// A new run: operands may have changed.
+  void Begin();
+  /// The greatest error of a sum of `terms` products plus an addend, in binary64, where the
+  /// magnitudes of the products have no greater sum than `products`.
+  static double Bound(std::int64_t terms, double products, double addend);
+  /// y[element + i] = sums[i] + addend[i * addend_step], rounded once. `bound`: of Bound. An addend
+  /// of nullptr is 0.
+  void Settle(std::span<const double> sums, const float* addend, std::int64_t addend_step,
+              double bound, std::int64_t element);
+
+ private:
+  Term TermAt(const Value& value, std::optional<std::vector<Term>>& reals, std::int64_t i) const;
+  void PutExactly(std::int64_t element);
+
+  Sum sum_;
+  Walk walk_;
+  Value* y_;
+  std::optional<RealWriter> writer_;
+  std::optional<std::vector<Term>> a_, b_;  // of operands that are not FLOAT, once they are needed
+  std::vector<Pair> taps_;
+  std::vector<Term> terms_;
+};
+
+/// nullptr if padding or strides take more memory than they are worth.
+std::unique_ptr<Step> MakeRealConv(const NodePlan& node, const ConvShape& shape,
+                                   RealResults results);
+std::unique_ptr<Step> MakeRealMatMul(const NodePlan& node, const MatrixShape& shape,
+                                     RealResults results);
+
+}  // namespace qtx::backend::engine

@@ -1,0 +1,128 @@
+// FLOAT Conv, MatMul and Gemm in `exact` against sums in rationals, rounded once by MPFR.
+#include <gmpxx.h>
+#include <gtest/gtest.h>
+#include <mpfr.h>
+
+#include <cmath>
+
+#include "support.h"
+
+namespace qtx::backend::engine {
+namespace {
+
+using format::Attribute;
+using format::Dims;
+using format::ElementType;
+using format::Tensor;
+
+float Rounded(const mpq_class& real) {
+  mpfr_t value;
+  mpfr_init2(value, 24);
+  mpfr_set_q(value, real.get_mpq_t(), MPFR_RNDN);
+  const float rounded = mpfr_get_flt(value, MPFR_RNDN);  // no subnormals here
+  mpfr_clear(value);
+  return rounded;
+}
+
+class RealProductTest : public testing::Test {
+ protected:
+  // Few bits of exponents far apart: sums are often ties of binary32, and cancel.
+  float Number() {
+    const int bits = static_cast<int>(random_() % 4 == 0 ? 24 : 3);
+    const auto integer = static_cast<float>(random_() % (1U << bits));
+    const float exponent = random_() % 3 == 0 ? -24 : 0;
+    return std::ldexp(random_() % 2 == 0 ? integer : -integer, static_cast<int>(exponent));
+  }
+  std::vector<float> Numbers(std::int64_t count) {
+    std::vector<float> numbers;
+    for (std::int64_t i = 0; i < count; ++i) numbers.push_back(Number());
+    return numbers;
+  }
+  std::int64_t Between(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
+  }
+  static void ExpectFloats(const std::string& op, const std::vector<Argument>& arguments,
+                           const Tensor& type, const std::vector<float>& expected,
+                           const std::vector<Attribute>& attributes = {}) {
+    for (const Kernels* kernels : KernelsUnderTest()) {
+      const auto y = ComputeOneNode(*kernels, op, arguments, type, attributes);
+      ASSERT_TRUE(y.has_value()) << y.error().message;
+      const auto found = y->As<float>();
+      ASSERT_EQ(found.size(), expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_EQ(found[i], expected[i]) << op << " element " << i << " by " << kernels->name;
+      }
+    }
+  }
+  std::mt19937 random_{5};
+};
+
+TEST_F(RealProductTest, GemmRoundsTheExactSumOnce) {
+  for (int round = 0; round < 30; ++round) {
+    const std::int64_t rows = Between(1, 6), depth = Between(1, 40), columns = Between(1, 60);
+    const auto a = Numbers(rows * depth), b = Numbers(depth * columns), c = Numbers(columns);
+    std::vector<float> expected;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t m = 0; m < columns; ++m) {
+        mpq_class sum(c[static_cast<std::size_t>(m)]);
+        for (std::int64_t k = 0; k < depth; ++k) {
+          sum += mpq_class(a[static_cast<std::size_t>(r * depth + k)]) *
+                 mpq_class(b[static_cast<std::size_t>(k * columns + m)]);
+        }
+        expected.push_back(Rounded(sum));
+      }
+    }
+    const bool constant = round % 2 == 0;
+    ExpectFloats("Gemm",
+                 {{"a", Floats({rows, depth}, a)},
+                  {"b", Floats({depth, columns}, b), constant},
+                  {"c", Floats({columns}, c), constant}},
+                 Floats({rows, columns}, {}), expected);
+  }
+}
+
+// A line of 2 channels: y[p] = sum over channels and taps of w * x[stride * p + dilation * t -
+// pad].
+TEST_F(RealProductTest, ConvTakesStridesDilationsAndPadding) {
+  for (int round = 0; round < 60; ++round) {
+    const std::int64_t kernel = Between(1, 4), stride = Between(1, 3), dilation = Between(1, 2);
+    const std::int64_t size = Between(9, 70), pad = Between(0, 3), filters = Between(1, 6);
+    const std::int64_t out = (size + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
+    const auto x = Numbers(2 * size), w = Numbers(filters * 2 * kernel);
+    std::vector<float> expected;
+    for (std::int64_t m = 0; m < filters; ++m) {
+      for (std::int64_t p = 0; p < out; ++p) {
+        mpq_class sum;
+        for (std::int64_t c = 0; c < 2; ++c) {
+          for (std::int64_t t = 0; t < kernel; ++t) {
+            const std::int64_t at = p * stride + t * dilation - pad;
+            if (at < 0 || at >= size) continue;
+            sum += mpq_class(x[static_cast<std::size_t>(c * size + at)]) *
+                   mpq_class(w[static_cast<std::size_t>((m * 2 + c) * kernel + t)]);
+          }
+        }
+        expected.push_back(Rounded(sum));
+      }
+    }
+    ExpectFloats("Conv",
+                 {{"x", Floats({1, 2, size}, x)}, {"w", Floats({filters, 2, kernel}, w), true}},
+                 Floats({1, filters, out}, {}), expected,
+                 {Attribute::Ints("strides", {stride}), Attribute::Ints("dilations", {dilation}),
+                  Attribute::Ints("pads", {pad, pad})});
+  }
+}
+
+// 2^24 + 1 is a tie, which goes to the even 2^24; 2^-30 more decides it. Binary64 has all bits of
+// the sum; the bound does not.
+TEST_F(RealProductTest, DecidesTiesExactly) {
+  for (const float more : {0.0F, 0x1p-30F, -0x1p-30F}) {
+    const std::vector<float> a{0x1p24F, 1, more};
+    ExpectFloats(
+        "MatMul",
+        {{"a", Floats({1, 3}, a)}, {"b", Floats({3, 1}, std::vector<float>{1, 1, 1}), true}},
+        Floats({1, 1}, {}), {more > 0 ? 0x1p24F + 2 : 0x1p24F});
+  }
+}
+
+}  // namespace
+}  // namespace qtx::backend::engine
