@@ -264,20 +264,21 @@ StoredContext ContextOf(const Tensor& tensor, std::int64_t parameter,
 // The context of an element by its row-major index.
 class Contexts {
  public:
-  Contexts(const Tensor& tensor, std::optional<float> target_scale)
-      : tensor_(tensor), target_scale_(target_scale) {
+  Contexts(const Tensor& tensor, std::optional<float> target_scale) {
     if (tensor.quantization && format::ParameterDims(*tensor.quantization, tensor.dims)) {
       map_.emplace(*tensor.quantization, tensor.dims);
     }
+    const std::int64_t parameters = map_ ? map_->count() : 1;
+    for (std::int64_t parameter = 0; parameter < parameters; ++parameter)
+      of_parameter_.push_back(ContextOf(tensor, parameter, target_scale));
   }
-  StoredContext operator()(std::int64_t element) const {
-    return ContextOf(tensor_, map_ ? (*map_)(element) : 0, target_scale_);
+  const StoredContext& operator()(std::int64_t element) const {
+    return of_parameter_[map_ ? static_cast<std::size_t>((*map_)(element)) : 0];
   }
 
  private:
-  const Tensor& tensor_;
-  std::optional<float> target_scale_;
   std::optional<format::ParameterMap> map_;
+  std::vector<StoredContext> of_parameter_;
 };
 
 // Bipolar storage has no zero.

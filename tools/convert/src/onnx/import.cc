@@ -41,12 +41,15 @@ void ImportMicrosoft(format::Model& model, Ledger& ledger) {
   ledger.Changed("model", "opset_import", "com.microsoft 1, whose operators it has");
 }
 
-// The extended form itself had Quant nodes, which lowering kept.
+bool ImportsQonnx(const std::vector<format::OpsetImport>& imports) {
+  return std::ranges::any_of(imports, IsQonnxDomain, &format::OpsetImport::domain);
+}
+
+// The extended form itself had Quant nodes, which lowering kept, if it imported their domain or
+// nobody does: a writer of Quant nodes imports it.
 bool HasOwnQuants(const format::Model& model) {
   const auto imports = ImportsIn(model);
-  return imports && std::ranges::any_of(*imports, [](const format::OpsetImport& import) {
-           return IsQonnxDomain(import.domain);
-         });
+  return imports && (ImportsQonnx(*imports) || !ImportsQonnx(model.opset_imports));
 }
 
 // FromOnnx of a flat model, still in the opset and with the imports of the file.

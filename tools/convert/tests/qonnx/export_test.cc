@@ -110,6 +110,22 @@ TEST(ToQonnx, BringsWeightsBackWithEveryStoredValue) {
   ExpectComesBack(maker.model);
 }
 
+// Files of exporters use QONNX's operators without importing their domain.
+TEST(FromQonnx, LeavesAQuantThatLoweringKept) {
+  for (const bool imported : {true, false}) {
+    QonnxMaker maker;
+    maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {2})};
+    maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {2})};
+    maker.Quant("x", "y", 0.5F, 0, 4);
+    if (!imported) maker.model.opset_imports.pop_back();
+    const auto lowered = Write(maker.model, *FindKind("qdq"), {});
+    ASSERT_TRUE(lowered.has_value()) << lowered.error().message;
+    const auto back = FromOnnx(std::get<format::Model>(lowered->content));
+    ASSERT_TRUE(back.has_value()) << back.error().where << ": " << back.error().message;
+    EXPECT_TRUE(back->model == *format::Model::Parse(*maker.model.Serialize())) << imported;
+  }
+}
+
 TEST(ToQonnx, RefusesWhatQuantCannotSay) {
   format::Model blocks = Extended(ElementType::kInt4Q, {1, 2, 3, 4}, {0, 1}).model;
   for (auto* list : {&blocks.graph.inputs, &blocks.graph.outputs})
