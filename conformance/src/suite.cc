@@ -2,15 +2,18 @@
 #include "qtx/conformance/suite.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <iterator>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "digest.h"
 #include "files.h"
 #include "golden.h"
 #include "qtx/format/model.h"
+#include "qtx/format/threads.h"
 #include "test_data.h"
 
 namespace qtx::conformance {
@@ -55,13 +58,22 @@ Result<Suite> LoadFrom(const std::string& folder, const std::vector<std::string>
   Suite suite;
   suite.folder = folder;
   Digest digest;
+  std::vector<std::string> texts;
   for (const std::string& path : paths) {
-    QTX_ASSIGN_OR_RETURN(const std::string text,
+    QTX_ASSIGN_OR_RETURN(texts.emplace_back(),
                          format::ReadFile(Join(folder, path), kMaxCaseFileBytes));
     digest.Add(path);
-    digest.Add(text);
-    QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, ParseCases(text, Join(folder, path)));
-    QTX_RETURN_IF_ERROR(Add(std::move(cases), suite));
+    digest.Add(texts.back());
+  }
+  std::vector<Result<std::vector<Case>>> parsed(paths.size(), Error{});
+  std::atomic<std::size_t> next = 0;
+  format::InThreads(std::thread::hardware_concurrency(), [&] {
+    for (std::size_t i = next++; i < paths.size(); i = next++)
+      parsed[i] = ParseCases(texts[i], Join(folder, paths[i]));
+  });
+  for (Result<std::vector<Case>>& cases : parsed) {
+    if (!cases.has_value()) return cases.error();
+    QTX_RETURN_IF_ERROR(Add(*std::move(cases), suite));
   }
   suite.digest = digest.Text();
   QTX_RETURN_IF_ERROR(Number(suite));
