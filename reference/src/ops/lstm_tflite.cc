@@ -33,8 +33,8 @@ bool IsOutputOf(const Call& call, std::size_t i, const format::Tensor& state) {
   const OutputType& type = call.outputs[i];
   return type.elem_type == state.elem_type && HasOneScale(type) &&
          SameMap(*type.quantization, *state.quantization) &&
-         type.quantization->quant_min == state.quantization->quant_min &&
-         type.quantization->quant_max == state.quantization->quant_max;
+         format::StoredRange(type.elem_type, *type.quantization) ==
+             format::StoredRange(state.elem_type, *state.quantization);
 }
 
 // The scale of each gate's rows of a matrix of 8 bits without offsets; nullopt where the rows of a
@@ -42,8 +42,9 @@ bool IsOutputOf(const Call& call, std::size_t i, const format::Tensor& state) {
 std::optional<std::array<float, TfliteLstm::kGates>> GateScales(const Operand& matrix,
                                                                 int64_t gate_size) {
   const format::Tensor& tensor = matrix.tensor();
-  if (tensor.elem_type != ElementType::kInt8Q || !tensor.quantization->offset.empty() ||
-      !matrix.is_integer()) {
+  const auto is_zero = [](std::int64_t offset) { return offset == 0; };
+  if (tensor.elem_type != ElementType::kInt8Q || !matrix.is_integer() ||
+      !std::ranges::all_of(tensor.quantization->offset, is_zero)) {
     return {};
   }
   std::array<float, TfliteLstm::kGates> scales{};
