@@ -3,6 +3,7 @@
 #include "qtx/conformance/diagnosis.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -25,7 +26,8 @@ constexpr std::size_t kFinalists = 8;      // candidates checked against right a
 constexpr std::size_t kFindingsPerOp = 3;  // findings of one operator
 constexpr std::size_t kAttempts =
     3;  // wrong answers of an operator that are examined for one place
-constexpr std::int64_t kLastPlaces = 4;  // in ulp
+constexpr std::int64_t kLastPlaces = 4;            // in ulp
+constexpr std::chrono::seconds kCandidateTime{5};  // to try all candidates on a sample
 
 // At most `count` of `list`, smallest first, alternating between operators.
 AnsweredList Sample(const AnsweredList& list, std::size_t count) {
@@ -112,10 +114,13 @@ class Diagnosis {
     return known->second;
   }
 
-  // Candidates that reproduce every answer of `sample`, in order of preference.
+  // Candidates that reproduce every answer of `sample`, in order of preference: of those that were
+  // tried in time, where an answer of the reference takes long.
   std::vector<const Candidate*> Survivors(const AnsweredList& sample) {
+    const auto end = std::chrono::steady_clock::now() + kCandidateTime;
     std::vector<const Candidate*> alive;
     for (const Candidate& candidate : candidates_) {
+      if (std::chrono::steady_clock::now() > end) break;
       const bool explains = std::ranges::all_of(
           sample, [&](const Answered* wrong) { return Gives(candidate, *wrong); });
       if (explains) alive.push_back(&candidate);

@@ -14,6 +14,7 @@ constexpr int kShares = 6;              // of the row's time, one for each exami
 constexpr std::size_t kWitnesses = 12;  // asked about one candidate
 constexpr double kNetworkShare = 0.4;   // of it, for each failing network, in addition
 constexpr std::chrono::seconds kConfirmationTime{1};
+constexpr std::int64_t kManyElements = 1 << 12;  // of a node of a network
 
 TestModel Reduced(DifferentialTester& tester, const TestModel& test, VerdictKind kind,
                   const Budget& budget) {
@@ -105,17 +106,31 @@ bool Examiner::Narrow(Answered& network) {
   if (!IsFault(whole.kind)) return false;
   const Clock::time_point start = Clock::now();
   const auto time = std::chrono::duration_cast<Clock::duration>(budget_.time * kNetworkShare);
+  const auto within = [&] {
+    return Budget{tester->runs() + budget_.max_runs, Clock::now() + time};
+  };
   auto part = FindFailingPart(*tester, network.question.model, network.question.inputs, whole.kind,
-                              {tester->runs() + budget_.max_runs, start + time});
+                              within());
+  const bool is_one = part.has_value() && part->test.nodes.size() == 1;
+  const bool differs = is_one && part->verdict.kind == VerdictKind::kDiffers;
+  // What follows asks some hundred times: about an image of a network that would take a minute.
+  if (differs && ElementsOf(part->test) > kManyElements) {
+    Search search(*tester, part->test, part->verdict.kind, within());
+    ReduceShapes(search);
+    Verdict verdict = tester->Run(search.best());
+    if (verdict.kind == part->verdict.kind) {
+      part->test = search.best();
+      part->verdict = std::move(verdict);
+    }
+  }
   end_ += Clock::now() - start;
   if (!part) return false;
   const format::Node& node = part->test.nodes.back();
-  const bool is_one = part->test.nodes.size() == 1;
   network.result->diagnosis +=
       "; " + std::string(is_one ? "first wrong node: " : "wrong together: nodes ") +
       (is_one ? "" : std::to_string(part->first) + " to ") + std::to_string(part->last - 1) + " '" +
       node.name + "' (" + node.op_type + ")";
-  if (!is_one || part->verdict.kind != VerdictKind::kDiffers) return true;
+  if (!differs) return true;
   network.question = {ToModel(part->test, part->verdict.expected), InputsOf(part->test)};
   network.outputs = std::move(part->verdict.got);
   network.reference = std::move(part->verdict.expected);
