@@ -249,7 +249,7 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
       "quantize", "Quantize a float model by its statistics (which qtx calibrate writes)");
   command->footer(
       "TYPE is int2, uint2, int4, uint4, int8, uint8, int16 or uint16, of weights also float4e2m1, "
-      "float8e4m3fn or float8e5m2, or mxfp4, mxfp8e4m3 or mxfp8e5m2; SCHEME is asymmetric, "
+      "float8e4m3fn or float8e5m2, or mxfp4, mxfp8e4m3, mxfp8e5m2 or nvfp4; SCHEME is asymmetric, "
       "symmetric, asymmetric_pow2, symmetric_pow2 or symmetric_uint8.\n"
       "METHOD is minmax, percentile=P, std=K, entropy, mse or lp=P; of several with commas between "
       "them, the first that a value's statistics allow.\n"

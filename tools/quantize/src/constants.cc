@@ -90,7 +90,7 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
   if (correct_bias_ && plan.mode == Mode::kQuantized)
     Correct(node, w, stored->tensor, fits ? &bias : nullptr);
   node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), "");
-  if (plan.settings.weights.power_of_two) powers_of_two_.insert(node.inputs[1]);
+  if (stored->levels) levels_.insert_or_assign(node.inputs[1], *std::move(stored->levels));
   if (!HasInput(node, plan.row->bias)) return {};
   const std::string name = node.inputs[2];
   if (!fits) {
@@ -143,14 +143,18 @@ Result<void> Constants::Store(Node& node, const NodePlan& plan, const ValuePlans
   return {};
 }
 
-// Scales that are FLOAT8E8M0, whose code is the exponent plus 127, are in an initializer.
-void Constants::MoveScales(const std::string& name, format::Quantization& q) {
+// The factors of blocks are in an initializer; that of the tensor has blocks that hold all of it.
+void Constants::MoveScales(const std::string& name, const format::Dims& dims,
+                           format::Quantization& q) {
+  const BlockScales& levels = levels_.at(name);
   const std::string scales = names_.Unique(name + "_scale");
-  Tensor tensor{format::ElementType::kFloat8E8M0, {std::ssize(q.scale)}, std::nullopt, {}};
-  for (const float scale : q.scale) tensor.bytes.push_back(std::byte(std::ilogb(scale) + 127));
-  model_.graph.initializers.push_back(format::ToTensorData(scales, tensor));
+  model_.graph.initializers.push_back(format::ToTensorData(scales, levels.factors));
   q.scale.clear();
   q.scale_levels = {{.tensor = scales}};
+  if (!levels.whole) return;
+  std::vector<std::int64_t> all;
+  for (const std::int64_t axis : q.axis) all.push_back(dims[static_cast<std::size_t>(axis)]);
+  q.scale_levels.push_back({.value = {*levels.whole}, .block_shape = std::move(all)});
 }
 
 void Constants::Finish() {
@@ -170,7 +174,7 @@ void Constants::Finish() {
     declared.type->elem_type = tensor.elem_type;
     declared.type->shape = format::ToShape(tensor.dims);
     declared.type->quantization = std::move(tensor.quantization);
-    if (powers_of_two_.contains(name)) MoveScales(name, *declared.type->quantization);
+    if (levels_.contains(name)) MoveScales(name, tensor.dims, *declared.type->quantization);
   }
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +41,7 @@ class Constants {
                         const WeightAxes& axes) const;
   Result<void> StoreOperand(format::Node& node, std::size_t input, const NodePlan& plan,
                             const ValuePlans& values);
-  void MoveScales(const std::string& name, format::Quantization& q);
+  void MoveScales(const std::string& name, const format::Dims& dims, format::Quantization& q);
   std::string Replace(const std::string& name, format::Tensor tensor,
                       std::vector<ChosenRange> ranges, const std::string& why);
 
@@ -53,7 +52,7 @@ class Constants {
   Ledger& ledger_;
   bool correct_bias_;
   std::map<std::string, format::Tensor> stored_;  // by new name
-  std::set<std::string> powers_of_two_;           // those whose scales are FLOAT8E8M0
+  std::map<std::string, BlockScales> levels_;     // of those whose scales have levels
   std::map<std::pair<std::string, std::string>, std::string>
       names_of_;  // (old name, type) -> new name
 };

@@ -66,14 +66,10 @@ std::int64_t StoredFloat(float real, const Parameters& parameters,
   return std::clamp(static_cast<std::int64_t>(rounded) + parameters.offset, stored.min, stored.max);
 }
 
-// The scale of a block.  Source: OCP Microscaling Formats v1.0, section 6.3: the largest power of
-// two that is at most the greatest magnitude, over the largest that an element can be.
-float PowerOfTwoScale(std::span<const float> values, ElementType storage) {
+float GreatestMagnitude(std::span<const float> values) {
   float greatest = 0;
   for (const float value : values) greatest = std::max(greatest, std::abs(value));
-  if (greatest == 0) return 1;
-  const int element = std::ilogb(static_cast<double>(format::StorageRange(storage).max));
-  return std::ldexp(1.0F, std::clamp(std::ilogb(greatest) - element, -127, 127));
+  return greatest;
 }
 
 // The code of the small float that is nearest, half to even; the largest for all beyond it. As for
@@ -111,6 +107,7 @@ Result<StoredConstant> StoreWeights(const Tensor& weights, const Settings& setti
   const format::ParameterMap map(q, weights.dims);
   const Buckets buckets = BucketsOf(values, map);
   StoredConstant result;
+  std::vector<float> greatest;
   bool offsets = false;
   for (std::size_t p = 0; p < buckets.size(); ++p) {
     QTX_ASSIGN_OR_RETURN(const ChosenRange range, WeightRange(buckets[p], settings));
@@ -121,13 +118,17 @@ Result<StoredConstant> StoreWeights(const Tensor& weights, const Settings& setti
       least = std::ranges::max(least_scales);
     }
     QTX_ASSIGN_OR_RETURN(const Parameters chosen, ChooseParameters(range.range, spec, least));
-    q.scale.push_back(settings.weights.power_of_two ? PowerOfTwoScale(buckets[p], spec.storage)
-                                                    : chosen.scale);
+    q.scale.push_back(chosen.scale);
+    greatest.push_back(GreatestMagnitude(buckets[p]));
     q.offset.push_back(chosen.offset);
     offsets = offsets || chosen.offset != 0;
     result.ranges.push_back(range);
   }
   if (!offsets) q.offset.clear();
+  if (settings.weights.scale_type != ScaleType::kFloat) {
+    result.levels = BlockScalesOf(greatest, spec.storage, settings.weights.scale_type);
+    q.scale = Products(*result.levels);
+  }
   const format::IntegerRange stored = StoredRange(spec);
   std::vector<std::int32_t> integers(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "block_scales.h"
 #include "operators.h"
 #include "qtx/format/tensor.h"
 #include "qtx/quantize/quantize.h"
@@ -12,8 +13,9 @@
 namespace qtx::quantize {
 
 struct StoredConstant {
-  format::Tensor tensor;            // of the quantized type
-  std::vector<ChosenRange> ranges;  // one for each parameter
+  format::Tensor tensor;              // of the quantized type
+  std::vector<ChosenRange> ranges;    // one for each parameter
+  std::optional<BlockScales> levels;  // of which tensor.quantization has the products
 };
 
 /// `weights` (FLOAT) by `settings`; where they have no such axis, per tensor. `least_scales`: for
