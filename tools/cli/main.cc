@@ -282,6 +282,15 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
                     "Equalize the ranges of weights across layers, by powers of two");
   command->add_flag("--bias-correction", options.correct_bias,
                     "Correct biases for the mean error of quantized weights");
+  auto* gram = command->add_option("--gram", options.gram,
+                                   "Sums X^T X, which qtx calibrate --gram has written");
+  command
+      ->add_option("--method", options.method,
+                   "How weights are rounded: to the nearest, or one after the other, so that the "
+                   "next make up for the errors before them (needs --gram)")
+      ->check(CLI::IsMember({"nearest", "gptq"}))
+      ->capture_default_str();
+  gram->needs("--method");
   command->add_option("--target", options.target,
                       "The least SQNR of the outputs on --data, such as 30dB, or the largest file, "
                       "such as 1.5MB: other types for as few nodes as it takes");
@@ -382,6 +391,12 @@ void AddCalibrate(CLI::App& app, CalibrateOptions& options) {
                    "Interval at which the journal is written")
       ->check(Between(0, 86400.0))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--gram", options.gram,
+          "Also write sums X^T X of the inputs of MatMul and Gemm, for qtx quantize --method "
+          "gptq; the model has statistics already")
+      ->excludes("--resume");
   AddReporting(command, "summary", options);
 }
 

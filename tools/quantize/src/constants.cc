@@ -5,6 +5,7 @@
 
 #include "bias_correction.h"
 #include "qtx/format/accumulator.h"
+#include "qtx/format/attributes.h"
 
 namespace qtx::quantize {
 namespace {
@@ -69,6 +70,19 @@ void Constants::Correct(const Node& node, const Tensor& real, const Tensor& stor
   ledger_.Changed(node.inputs[2], "values", "less the mean error of the weights");
 }
 
+// The sums by which a node's weights are rounded; nullptr: to nearest.
+const Gram* Constants::GramFor(const Node& node, const NodePlan& plan, const format::Dims& dims,
+                               const WeightAxes& axes) const {
+  if (options_.grams.empty() || !format::IsIntegerStorage(plan.settings.weights.type.storage))
+    return nullptr;
+  const auto gram = options_.grams.find(node.inputs[0]);
+  if (gram == options_.grams.end() || dims.size() != 2 || !axes.reduced ||
+      (IsStock(node, "Gemm") && format::Attributes(node).Int("transA") != 0) ||
+      dims[static_cast<std::size_t>(*axes.reduced)] != gram->second.size)
+    return nullptr;
+  return &gram->second;
+}
+
 Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const ValuePlans& values) {
   const std::string weights = node.inputs[1];
   QTX_ASSIGN_OR_RETURN(const Tensor w, LoadInitializer(index_, weights));
@@ -84,12 +98,15 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
     x_scale = values.at(node.inputs[0]).parameters.scale;
     least = LeastWeightScales(bias, x_scale);
   }
-  auto stored = StoreWeights(w, plan.settings, axes, least);
+  const Gram* gram = GramFor(node, plan, w.dims, axes);
+  auto stored = StoreWeights(w, plan.settings, axes, least, gram);
   if (!stored.has_value()) return At(PlaceOfInitializer(weights), stored.error());
   const std::vector<float> scales = stored->tensor.quantization->scale;
-  if (correct_bias_ && plan.mode == Mode::kQuantized)
+  if (options_.correct_bias && plan.mode == Mode::kQuantized)
     Correct(node, w, stored->tensor, fits ? &bias : nullptr);
-  node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), "");
+  const std::string why =
+      options_.grams.empty() ? "" : (gram != nullptr ? ", GPTQ" : ", to nearest, without sums");
+  node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), why);
   if (stored->levels) levels_.insert_or_assign(node.inputs[1], *std::move(stored->levels));
   if (!HasInput(node, plan.row->bias)) return {};
   const std::string name = node.inputs[2];
