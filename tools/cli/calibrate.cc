@@ -211,13 +211,13 @@ int Measure(const CalibrateOptions& options) {
   }
   execution = Error{};  // its memory is needed to save the model
   if (!done.has_value()) return Fail(done.error());
-  if (const auto saved = done->model.Save(options.output); !saved.has_value()) {
-    return Fail(saved.error());
-  }
   if (!options.gram.empty()) {
     const auto sums = calibrate::ToModel(done->grams, done->model);
     const auto saved = sums.has_value() ? sums->Save(options.gram) : Result<void>(sums.error());
     if (!saved.has_value()) return Fail(saved.error());
+  }
+  if (const auto saved = done->model.Save(options.output); !saved.has_value()) {
+    return Fail(saved.error());
   }
   if (options.json != "-") ReportSkipped(*done);
   if (options.SaysText()) ReportText(*done, options.output);

@@ -282,15 +282,13 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
                     "Equalize the ranges of weights across layers, by powers of two");
   command->add_flag("--bias-correction", options.correct_bias,
                     "Correct biases for the mean error of quantized weights");
-  auto* gram = command->add_option("--gram", options.gram,
-                                   "Sums X^T X, which qtx calibrate --gram has written");
+  command->add_option("--gram", options.gram, "Sums X^T X, which qtx calibrate --gram has written");
   command
       ->add_option("--method", options.method,
                    "How weights are rounded: to the nearest, or one after the other, so that the "
                    "next make up for the errors before them (needs --gram)")
       ->check(CLI::IsMember({"nearest", "gptq"}))
       ->capture_default_str();
-  gram->needs("--method");
   command->add_option("--target", options.target,
                       "The least SQNR of the outputs on --data, such as 30dB, or the largest file, "
                       "such as 1.5MB: other types for as few nodes as it takes");

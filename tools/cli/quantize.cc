@@ -137,6 +137,8 @@ std::string NoteOn(const quantize::Found& found, const quantize::Target& target)
 // Sums for GPTQ; none where weights are rounded to nearest.
 Result<std::map<std::string, quantize::Gram>> ReadGrams(const QuantizeOptions& options) {
   std::map<std::string, quantize::Gram> grams;
+  if (options.method != "gptq" && !options.gram.empty())
+    return Error{ErrorCode::kUsage, "--gram " + options.gram, "needs --method gptq"};
   if (options.method != "gptq") return grams;
   if (options.gram.empty())
     return Error{ErrorCode::kUsage, "--method gptq", "needs --gram, which qtx calibrate writes"};

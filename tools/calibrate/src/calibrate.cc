@@ -116,7 +116,9 @@ Result<Calibration> Calibrate(const format::Model& model, const Samples& samples
       {.data = samples.Digest(), .index = options.shard_index, .count = options.shard_count}};
   Grams grams;
   if (options.gram) {
-    QTX_ASSIGN_OR_RETURN(grams, PlanGrams(flat.model()));
+    auto planned = PlanGrams(flat.model());
+    if (!planned.has_value()) return At(options.model_name, planned.error());
+    grams = *std::move(planned);
   }
   QTX_ASSIGN_OR_RETURN(RunResult run, RunSamples(model, samples, make, options, coverage, grams));
   Part& part = coverage.parts[0];

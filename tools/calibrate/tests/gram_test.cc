@@ -103,7 +103,7 @@ TEST(Gram, IsTheSameOfShards) {
   std::vector<Model> parts;
   for (const std::int64_t shard : {2, 1}) {
     const auto done =
-        Measure(model, Data(), {.gram = true, .shard_index = shard, .shard_count = 2});
+        Measure(model, Data(), {.shard_index = shard, .shard_count = 2, .gram = true});
     ASSERT_TRUE(done.has_value()) << done.error().Text();
     parts.push_back(*ToModel(done->grams, done->model));
   }
@@ -115,12 +115,15 @@ TEST(Gram, IsTheSameOfShards) {
   EXPECT_TRUE(*GramsOf(merged->model) == whole->grams);
   EXPECT_THAT(MergeGrams(std::vector{parts[0]})->missing, ElementsAre("1/2"));
   EXPECT_THAT(MergeGrams(std::vector{parts[0], parts[0]}).error().where, "models[1]");
+  const Model statistics = Measure(model, Data(), {.shard_index = 1, .shard_count = 2})->model;
+  EXPECT_THAT(MergeModels(std::vector{statistics, parts[0]}).error().Text(),
+              HasSubstr("models[1]: found sums of --gram, expected statistics"));
 }
 
 TEST(Gram, RefusesWhatItCannotSum) {
   const Model model = Product("MatMul");
   EXPECT_THAT(Measure(model, Data(), {.gram = true}).error().Text(),
-              HasSubstr("value 'x': found no statistics"));
+              HasSubstr("model: value 'x': found no statistics"));
   EXPECT_THAT(Measure(Calibrated(model), Data(), {.gram = true, .journal = "j"}).error().Text(),
               HasSubstr("journal: expected none beside gram"));
   Grams a = *PlanGrams(Calibrated(model)), b = a;

@@ -105,7 +105,7 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
   if (options_.correct_bias && plan.mode == Mode::kQuantized)
     Correct(node, w, stored->tensor, fits ? &bias : nullptr);
   const std::string why =
-      options_.grams.empty() ? "" : (gram != nullptr ? ", GPTQ" : ", to nearest, without sums");
+      options_.grams.empty() ? "" : (gram != nullptr ? ", GPTQ" : ", to nearest");
   node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), why);
   if (stored->levels) levels_.insert_or_assign(node.inputs[1], *std::move(stored->levels));
   if (!HasInput(node, plan.row->bias)) return {};

@@ -8,6 +8,7 @@ The text is the documentation in Python's own library (its modules' doc strings)
 an embedding of 32, three MatMul of 512 x 384, 384 x 384 and 384 x 256 with biases and Relu. Quantized by QTX to
 nearest and by GPTQ, by ONNX Runtime's MatMulNBits quantizer to nearest and by its HQQ; all run in ONNX Runtime."""
 import ast
+import logging
 import pathlib
 import subprocess
 import sys
@@ -111,6 +112,7 @@ def logits(path, rows):
 
 
 def main():
+    logging.disable(logging.INFO)
     qtx, steps = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 6000
     data = text()
     learn, rest = data[:len(data) * 9 // 10], data[len(data) * 9 // 10:]
