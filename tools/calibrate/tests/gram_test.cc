@@ -98,25 +98,34 @@ TEST(Gram, SumsBeyond64Bits) {
   EXPECT_TRUE(gram.sums[0] == static_cast<__int128>(1) << 64);
 }
 
-TEST(Gram, IsTheSameOfShards) {
+TEST(Gram, IsTheSameOfEightShards) {
   const Model model = Calibrated(Product("MatMul"));
+  std::vector<Tensor> rows;
+  for (int i = 0; i < 21; ++i)
+    rows.push_back(Floats({1, 2}, {0.1F * static_cast<float>(i), 1 / (1 + static_cast<float>(i))}));
+  const Rows data(rows);
   std::vector<Model> parts;
-  for (const std::int64_t shard : {2, 1}) {
-    const auto done =
-        Measure(model, Data(), {.shard_index = shard, .shard_count = 2, .gram = true});
+  for (const std::int64_t shard : {5, 2, 8, 1, 7, 3, 6, 4}) {
+    const auto done = Measure(model, data, {.shard_index = shard, .shard_count = 8, .gram = true});
     ASSERT_TRUE(done.has_value()) << done.error().Text();
     parts.push_back(*ToModel(done->grams, done->model));
   }
   const auto merged = MergeGrams(parts);
   ASSERT_TRUE(merged.has_value()) << merged.error().Text();
   EXPECT_TRUE(merged->missing.empty());
-  const auto whole = Measure(model, Data(), {.threads = 2, .gram = true});
+  const auto whole = Measure(model, data, {.threads = 2, .gram = true});
   EXPECT_TRUE(*merged->model.Serialize() == *ToModel(whole->grams, whole->model)->Serialize());
   EXPECT_TRUE(*GramsOf(merged->model) == whole->grams);
-  EXPECT_THAT(MergeGrams(std::vector{parts[0]})->missing, ElementsAre("1/2"));
-  EXPECT_THAT(MergeGrams(std::vector{parts[0], parts[0]}).error().where, "models[1]");
+}
+
+TEST(MergeGrams, RefusesWhatIsNotItsOwn) {
+  const Model model = Calibrated(Product("MatMul"));
+  const auto done = Measure(model, Data(), {.shard_index = 2, .shard_count = 2, .gram = true});
+  const Model part = *ToModel(done->grams, done->model);
+  EXPECT_THAT(MergeGrams(std::vector{part})->missing, ElementsAre("1/2"));
+  EXPECT_THAT(MergeGrams(std::vector{part, part}).error().where, "models[1]");
   const Model statistics = Measure(model, Data(), {.shard_index = 1, .shard_count = 2})->model;
-  EXPECT_THAT(MergeModels(std::vector{statistics, parts[0]}).error().Text(),
+  EXPECT_THAT(MergeModels(std::vector{statistics, part}).error().Text(),
               HasSubstr("models[1]: found sums of --gram, expected statistics"));
 }
 
