@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <thread>
 
 #include "commands.h"
@@ -103,6 +104,7 @@ Result<calibrate::Options> LibraryOptions(const CalibrateOptions& options) {
   library.skip_bad_samples = options.on_error == "skip";
   library.model_name = options.inputs[0];
   library.journal = options.resume;
+  library.gram = !options.gram.empty();
   library.journal_interval =
       std::chrono::milliseconds(static_cast<std::int64_t>(options.journal_seconds * 1000));
   auto shard = ChooseShard(options.shard);
@@ -121,7 +123,49 @@ Result<void> CheckFiles(const CalibrateOptions& options) {
   QTX_RETURN_IF_ERROR(
       CheckDistinct({{"--output", options.output}, {"--resume", options.resume}, json}, inputs));
   for (const std::string& model : options.inputs) inputs.push_back({"the model", model});
+  if (!options.gram.empty()) {
+    QTX_RETURN_IF_ERROR(
+        CheckDistinct({{"--gram", options.gram}, {"--output", options.output}, json}, inputs));
+  }
   return CheckOutputs({json}, inputs);
+}
+
+// An error at "models[i]", at the file that it is.
+Error AtFile(Error error, const CalibrateOptions& options) {
+  for (std::size_t i = options.inputs.size(); i-- > 0;) {
+    const std::string place = fmt::format("models[{}]", i);
+    if (!error.where.starts_with(place)) continue;
+    error.where = options.inputs[i] + error.where.substr(place.size());
+    break;
+  }
+  return error;
+}
+
+int FinishMerge(const CalibrateOptions& options, const format::Model& model,
+                const std::vector<std::string>& missing, std::int64_t values) {
+  if (!missing.empty())
+    format::Print(stderr, "{}: shards missing: {}\n", options.output, format::Joined(missing));
+  if (const auto saved = model.Save(options.output); !saved.has_value()) return Fail(saved.error());
+  if (options.SaysText()) {
+    format::Print(TextStream(options.output), "{}: {} values from {} files\n", options.output,
+                  values, options.inputs.size());
+  }
+  return Finish(options, kDone, [&] {
+    Json json("calibrate_merge");
+    json.BeginObject();
+    json.Field("output", options.output);
+    json.Field("values", values);
+    json.Array("missing", missing);
+    json.EndObject();
+    return json.Text();
+  });
+}
+
+int MergeSums(const CalibrateOptions& options, std::span<const format::Model> models) {
+  const auto merged = calibrate::MergeGrams(models);
+  if (!merged.has_value()) return Fail(AtFile(merged.error(), options));
+  return FinishMerge(options, merged->model, merged->missing,
+                     std::ssize(merged->model.graph.initializers));
 }
 
 int Merge(const CalibrateOptions& options) {
@@ -132,38 +176,10 @@ int Merge(const CalibrateOptions& options) {
     if (!model.has_value()) return Fail(model.error());
     models.push_back(*std::move(model));
   }
+  if (calibrate::HasGrams(models[0])) return MergeSums(options, models);
   const auto merged = calibrate::MergeModels(models);
-  if (!merged.has_value()) {
-    Error error = merged.error();
-    for (std::size_t i = models.size(); i-- > 0;) {
-      const std::string place = fmt::format("models[{}]", i);
-      if (!error.where.starts_with(place)) continue;
-      error.where = options.inputs[i] + error.where.substr(place.size());
-      break;
-    }
-    return Fail(error);
-  }
-  if (!merged->missing.empty()) {
-    format::Print(stderr, "{}: shards missing: {}\n", options.output,
-                  format::Joined(merged->missing));
-  }
-  if (const auto saved = merged->model.Save(options.output); !saved.has_value()) {
-    return Fail(saved.error());
-  }
-  const std::int64_t values = CountStatistics(merged->model);
-  if (options.SaysText()) {
-    format::Print(TextStream(options.output), "{}: {} values from {} files\n", options.output,
-                  values, models.size());
-  }
-  return Finish(options, kDone, [&] {
-    Json json("calibrate_merge");
-    json.BeginObject();
-    json.Field("output", options.output);
-    json.Field("values", values);
-    json.Array("missing", merged->missing);
-    json.EndObject();
-    return json.Text();
-  });
+  if (!merged.has_value()) return Fail(AtFile(merged.error(), options));
+  return FinishMerge(options, merged->model, merged->missing, CountStatistics(merged->model));
 }
 
 int Measure(const CalibrateOptions& options) {
@@ -195,6 +211,11 @@ int Measure(const CalibrateOptions& options) {
   }
   execution = Error{};  // its memory is needed to save the model
   if (!done.has_value()) return Fail(done.error());
+  if (!options.gram.empty()) {
+    const auto sums = calibrate::ToModel(done->grams, done->model);
+    const auto saved = sums.has_value() ? sums->Save(options.gram) : Result<void>(sums.error());
+    if (!saved.has_value()) return Fail(saved.error());
+  }
   if (const auto saved = done->model.Save(options.output); !saved.has_value()) {
     return Fail(saved.error());
   }

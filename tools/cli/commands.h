@@ -115,6 +115,7 @@ struct CalibrateOptions : Reporting {
   std::string shard;         // "I/N"; empty: what Bazel's or GoogleTest's environment says
   std::string on_error = "stop";
   std::string resume;  // journal
+  std::string gram;    // output of sums X^T X; empty: none
   double journal_seconds = 5;
 };
 int Calibrate(const CalibrateOptions& options);
@@ -130,6 +131,7 @@ struct QuantizeOptions : Reporting {
   std::string rules;
   std::string io = "float";
   bool equalize = false, correct_bias = false;
+  std::string method = "nearest", gram;
   std::string target;             // an error or a size; empty: none
   std::vector<std::string> data;  // folders and files
   std::vector<std::string> shapes;

@@ -249,7 +249,7 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
       "quantize", "Quantize a float model by its statistics (which qtx calibrate writes)");
   command->footer(
       "TYPE is int2, uint2, int4, uint4, int8, uint8, int16 or uint16, of weights also float4e2m1, "
-      "float8e4m3fn or float8e5m2, or mxfp4, mxfp8e4m3 or mxfp8e5m2; SCHEME is asymmetric, "
+      "float8e4m3fn or float8e5m2, or mxfp4, mxfp8e4m3, mxfp8e5m2 or nvfp4; SCHEME is asymmetric, "
       "symmetric, asymmetric_pow2, symmetric_pow2 or symmetric_uint8.\n"
       "METHOD is minmax, percentile=P, std=K, entropy, mse or lp=P; of several with commas between "
       "them, the first that a value's statistics allow.\n"
@@ -282,6 +282,13 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
                     "Equalize the ranges of weights across layers, by powers of two");
   command->add_flag("--bias-correction", options.correct_bias,
                     "Correct biases for the mean error of quantized weights");
+  command->add_option("--gram", options.gram, "Sums X^T X, which qtx calibrate --gram has written");
+  command
+      ->add_option("--method", options.method,
+                   "How weights are rounded: to the nearest, or one after the other, so that the "
+                   "next make up for the errors before them (needs --gram)")
+      ->check(CLI::IsMember({"nearest", "gptq"}))
+      ->capture_default_str();
   command->add_option("--target", options.target,
                       "The least SQNR of the outputs on --data, such as 30dB, or the largest file, "
                       "such as 1.5MB: other types for as few nodes as it takes");
@@ -382,6 +389,12 @@ void AddCalibrate(CLI::App& app, CalibrateOptions& options) {
                    "Interval at which the journal is written")
       ->check(Between(0, 86400.0))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--gram", options.gram,
+          "Also write sums X^T X of the inputs of MatMul and Gemm, for qtx quantize --method "
+          "gptq; the model has statistics already")
+      ->excludes("--resume");
   AddReporting(command, "summary", options);
 }
 

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <thread>
 
 #include "commands.h"
 #include "float_executor.h"
 #include "ledger.h"
+#include "model_cache.h"
 #include "output_kind.h"
 #include "progress.h"
 #include "qtx/calibrate/calibrate.h"
@@ -132,6 +134,24 @@ std::string NoteOn(const quantize::Found& found, const quantize::Target& target)
                             found.wide, found.real, found.narrow, found.tried);
 }
 
+// Sums for GPTQ; none where weights are rounded to nearest.
+Result<std::map<std::string, quantize::Gram>> ReadGrams(const QuantizeOptions& options) {
+  std::map<std::string, quantize::Gram> grams;
+  if (options.method != "gptq" && !options.gram.empty())
+    return Error{ErrorCode::kUsage, "--gram " + options.gram, "needs --method gptq"};
+  if (options.method != "gptq") return grams;
+  if (options.gram.empty())
+    return Error{ErrorCode::kUsage, "--method gptq", "needs --gram, which qtx calibrate writes"};
+  if (options.equalize)
+    return Error{ErrorCode::kUsage, "--equalize", "changes the inputs that --gram has sums of"};
+  QTX_ASSIGN_OR_RETURN(const format::Model file, LoadModel(options.gram));
+  auto sums = calibrate::GramsOf(file);
+  if (!sums.has_value()) return At(options.gram, sums.error());
+  for (const auto& [value, gram] : *sums) grams[value] = {gram.size, gram.Reals()};
+  if (grams.empty()) return Error{ErrorCode::kInvalid, options.gram, "found no sums"};
+  return grams;
+}
+
 struct QuantizeOutcome {
   Quantized quantized;
   std::optional<quantize::QuantizationReport> report;
@@ -148,6 +168,7 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
     QTX_ASSIGN_OR_RETURN(const std::string text, format::ReadFile(options.rules, kMaxRulesBytes));
     QTX_ASSIGN_OR_RETURN(how.rules, quantize::ParseRules(text, options.rules));
   }
+  QTX_ASSIGN_OR_RETURN(how.grams, ReadGrams(options));
   QTX_ASSIGN_OR_RETURN(convert::Conversion source, ReadModel(options));
   QTX_RETURN_IF_ERROR(WidenHalves(source.model, options.model));
   std::unique_ptr<calibrate::Samples> samples;
@@ -191,8 +212,8 @@ std::string ToJson(const Quantized& quantized) {
 // The model may be replaced by the quantized one, but not by the report.
 Result<void> CheckFiles(const QuantizeOptions& options) {
   const OptionFile output{"--output", options.output}, report{"--report", options.report};
-  std::vector<OptionFile> inputs = {{"--preprocess", options.preprocess},
-                                    {"--rules", options.rules}};
+  std::vector<OptionFile> inputs = {
+      {"--preprocess", options.preprocess}, {"--rules", options.rules}, {"--gram", options.gram}};
   for (const std::string& data : options.data) inputs.push_back({"--data", data});
   for (const std::string& with : options.with) inputs.push_back({"--with", with});
   const OptionFile json{"--json", options.json};

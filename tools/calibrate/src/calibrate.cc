@@ -24,6 +24,7 @@ Result<void> CheckOptions(const Options& options) {
   if (options.shard_index < 1 || options.shard_index > options.shard_count) {
     return invalid("shard", "I/N with 1 <= I <= N");
   }
+  if (options.gram && !options.journal.empty()) return invalid("journal", "none beside gram");
   return {};
 }
 
@@ -113,7 +114,13 @@ Result<Calibration> Calibrate(const format::Model& model, const Samples& samples
   QTX_ASSIGN_OR_RETURN(coverage.model, FingerprintOf(model));
   coverage.parts = {
       {.data = samples.Digest(), .index = options.shard_index, .count = options.shard_count}};
-  QTX_ASSIGN_OR_RETURN(RunResult run, RunSamples(model, samples, make, options, coverage));
+  Grams grams;
+  if (options.gram) {
+    auto planned = PlanGrams(flat.model());
+    if (!planned.has_value()) return At(options.model_name, planned.error());
+    grams = *std::move(planned);
+  }
+  QTX_ASSIGN_OR_RETURN(RunResult run, RunSamples(model, samples, make, options, coverage, grams));
   Part& part = coverage.parts[0];
   part.samples = run.progress.planned - run.progress.skipped;
   for (const SkippedSample& sample : run.skipped) {
@@ -129,6 +136,7 @@ Result<Calibration> Calibrate(const format::Model& model, const Samples& samples
                  first.message + "; all " + all};
   }
   Calibration result{.model = model, .progress = run.progress, .skipped = run.skipped};
+  result.grams = std::move(run.grams);
   for (const auto& [value, why] : run.left_out) result.left_out.push_back({value, why});
   for (auto& [name, observation] : run.observations)
     observation.statistics.source = SourceOf(part.samples);

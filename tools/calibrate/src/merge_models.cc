@@ -45,6 +45,8 @@ Result<Merged> MergeModels(std::span<const format::Model> models) {
   Observations observations, constants;
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::string place = "models[" + std::to_string(i) + "]";
+    if (HasGrams(models[i]))
+      return Error{ErrorCode::kInvalid, place, "found sums of --gram, expected statistics"};
     auto own = CoverageOf(models[i]);
     if (own.has_value() && i > 0) own = Join(coverage, *own);
     if (!own.has_value()) return At(place, own.error());

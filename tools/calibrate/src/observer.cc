@@ -102,6 +102,8 @@ Result<void> Observer::Add(const std::string& value, const format::Tensor& tenso
     left_out_.emplace(value, format::Name(tensor.elem_type));
     return {};
   }
+  if (const auto gram = grams_.find(value); gram != grams_.end())
+    QTX_RETURN_IF_ERROR(AddTo(gram->second, tensor));
   QTX_ASSIGN_OR_RETURN(Entry * entry, Find(value, format::ToShape(tensor.dims)));
   return entry->statistics.Add(tensor);
 }
@@ -116,6 +118,7 @@ Result<void> Observer::Take(Observer& other) {
     }
     QTX_RETURN_IF_ERROR(entry->statistics.Merge(from.statistics));
   }
+  QTX_RETURN_IF_ERROR(AddTo(grams_, other.grams_));
   left_out_.merge(other.left_out_);
   other.Clear();
   return {};
@@ -141,6 +144,7 @@ void Observer::Clear() {
     if (entry.seen) entry.statistics.Clear();
     entry.seen = false;
   }
+  for (auto& [value, gram] : grams_) std::ranges::fill(gram.sums, 0);
 }
 
 Observations Observer::Finish() const {

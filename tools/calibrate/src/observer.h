@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "qtx/calibrate/calibrate.h"
@@ -37,7 +38,9 @@ Result<Observation> Join(const Observation& a, const Observation& b, std::int64_
 /// Collects tensors by the name of their value. For one thread.
 class Observer {
  public:
-  explicit Observer(const StatisticsOptions& options) : options_(options) {}
+  /// `grams`: sums of zero for each value that shall have them.
+  explicit Observer(const StatisticsOptions& options, Grams grams = {})
+      : options_(options), grams_(std::move(grams)) {}
 
   /// Collects a FLOAT tensor; of other types only the name, for left_out().
   Result<void> Add(const std::string& value, const format::Tensor& tensor);
@@ -49,6 +52,7 @@ class Observer {
   /// The same, giving the memory of each value back as its observation is made.
   Observations Release();
   const std::map<std::string, std::string>& left_out() const { return left_out_; }
+  const Grams& grams() const { return grams_; }
 
  private:
   struct Entry {
@@ -61,6 +65,7 @@ class Observer {
   Result<void> DropAxis(Entry& entry);
 
   StatisticsOptions options_;
+  Grams grams_;
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::string> left_out_;  // value, type
 };

@@ -23,13 +23,14 @@ bool HasNothingFinite(const Tensor& tensor) {
 class Run {
  public:
   Run(const format::Model& model, const Samples& samples, const MakeExecutor& make,
-      const Options& options, const Coverage& coverage)
+      const Options& options, const Coverage& coverage, const Grams& grams)
       : samples_(samples),
         make_(make),
         options_(options),
         coverage_(coverage),
+        grams_(grams),
         inputs_(RequiredInputs(model)),
-        total_(options.statistics) {
+        total_(options.statistics, grams) {
     const std::int64_t rest = samples.size() - (options.shard_index - 1);
     planned_ = rest <= 0 ? 0 : (rest - 1) / options.shard_count + 1;
     state_.done.assign(static_cast<std::size_t>(planned_), false);
@@ -58,6 +59,7 @@ class Run {
   const MakeExecutor& make_;
   const Options& options_;
   const Coverage& coverage_;
+  const Grams& grams_;
   std::vector<const format::ValueInfo*> inputs_;
   std::set<std::string, std::less<>> input_names_;
   std::int64_t planned_ = 0;
@@ -179,7 +181,7 @@ Result<void> Run::Save() {
 
 Result<void> Run::WorkUntilDone() {
   std::unique_ptr<Executor> executor;
-  Observer stage(options_.statistics);
+  Observer stage(options_.statistics, grams_);
   while (const auto position = Claim()) {
     if (executor == nullptr) {
       auto made = make_();
@@ -226,6 +228,7 @@ void ReturnFreeMemory() {
 RunResult Run::Finish() {
   ReturnFreeMemory();
   RunResult result{.observations = total_.Release(), .progress = progress_};
+  result.grams = total_.grams();
   for (auto& [position, sample] : state_.skipped) result.skipped.push_back(sample);
   ReturnFreeMemory();
   result.left_out = total_.left_out();
@@ -246,9 +249,9 @@ std::vector<const format::ValueInfo*> RequiredInputs(const format::Model& model)
 }
 
 Result<RunResult> RunSamples(const format::Model& model, const Samples& samples,
-                             const MakeExecutor& make, const Options& options,
-                             const Coverage& run) {
-  Run all(model, samples, make, options, run);
+                             const MakeExecutor& make, const Options& options, const Coverage& run,
+                             const Grams& grams) {
+  Run all(model, samples, make, options, run, grams);
   QTX_RETURN_IF_ERROR(all.Resume());
   QTX_RETURN_IF_ERROR(all.Work());
   return all.Finish();

@@ -19,12 +19,14 @@ struct RunResult {
   Progress progress;
   std::vector<SkippedSample> skipped;  // in the order of samples
   std::map<std::string, std::string> left_out;
+  Grams grams;
 };
 
-/// Runs the samples of `options`' shard; `run` is the coverage that a journal must have.
-/// Errors: as Calibrate.
+/// Runs the samples of `options`' shard; `run` is the coverage that a journal must have, `grams`
+/// the sums of zero that grow. Errors: as Calibrate.
 Result<RunResult> RunSamples(const format::Model& model, const Samples& samples,
-                             const MakeExecutor& make, const Options& options, const Coverage& run);
+                             const MakeExecutor& make, const Options& options, const Coverage& run,
+                             const Grams& grams);
 
 /// The inputs of a model that are not initializers.
 std::vector<const format::ValueInfo*> RequiredInputs(const format::Model& model);

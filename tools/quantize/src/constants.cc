@@ -5,6 +5,7 @@
 
 #include "bias_correction.h"
 #include "qtx/format/accumulator.h"
+#include "qtx/format/attributes.h"
 
 namespace qtx::quantize {
 namespace {
@@ -69,6 +70,19 @@ void Constants::Correct(const Node& node, const Tensor& real, const Tensor& stor
   ledger_.Changed(node.inputs[2], "values", "less the mean error of the weights");
 }
 
+// The sums by which a node's weights are rounded; nullptr: to nearest.
+const Gram* Constants::GramFor(const Node& node, const NodePlan& plan, const format::Dims& dims,
+                               const WeightAxes& axes) const {
+  if (options_.grams.empty() || !format::IsIntegerStorage(plan.settings.weights.type.storage))
+    return nullptr;
+  const auto gram = options_.grams.find(node.inputs[0]);
+  if (gram == options_.grams.end() || dims.size() != 2 || !axes.reduced ||
+      (IsStock(node, "Gemm") && format::Attributes(node).Int("transA") != 0) ||
+      dims[static_cast<std::size_t>(*axes.reduced)] != gram->second.size)
+    return nullptr;
+  return &gram->second;
+}
+
 Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const ValuePlans& values) {
   const std::string weights = node.inputs[1];
   QTX_ASSIGN_OR_RETURN(const Tensor w, LoadInitializer(index_, weights));
@@ -84,13 +98,16 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
     x_scale = values.at(node.inputs[0]).parameters.scale;
     least = LeastWeightScales(bias, x_scale);
   }
-  auto stored = StoreWeights(w, plan.settings, axes, least);
+  const Gram* gram = GramFor(node, plan, w.dims, axes);
+  auto stored = StoreWeights(w, plan.settings, axes, least, gram);
   if (!stored.has_value()) return At(PlaceOfInitializer(weights), stored.error());
   const std::vector<float> scales = stored->tensor.quantization->scale;
-  if (correct_bias_ && plan.mode == Mode::kQuantized)
+  if (options_.correct_bias && plan.mode == Mode::kQuantized)
     Correct(node, w, stored->tensor, fits ? &bias : nullptr);
-  node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), "");
-  if (plan.settings.weights.power_of_two) powers_of_two_.insert(node.inputs[1]);
+  const std::string why =
+      options_.grams.empty() ? "" : (gram != nullptr ? ", GPTQ" : ", to nearest");
+  node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), why);
+  if (stored->levels) levels_.insert_or_assign(node.inputs[1], *std::move(stored->levels));
   if (!HasInput(node, plan.row->bias)) return {};
   const std::string name = node.inputs[2];
   if (!fits) {
@@ -143,14 +160,18 @@ Result<void> Constants::Store(Node& node, const NodePlan& plan, const ValuePlans
   return {};
 }
 
-// Scales that are FLOAT8E8M0, whose code is the exponent plus 127, are in an initializer.
-void Constants::MoveScales(const std::string& name, format::Quantization& q) {
+// The factors of blocks are in an initializer; that of the tensor has blocks that hold all of it.
+void Constants::MoveScales(const std::string& name, const format::Dims& dims,
+                           format::Quantization& q) {
+  const BlockScales& levels = levels_.at(name);
   const std::string scales = names_.Unique(name + "_scale");
-  Tensor tensor{format::ElementType::kFloat8E8M0, {std::ssize(q.scale)}, std::nullopt, {}};
-  for (const float scale : q.scale) tensor.bytes.push_back(std::byte(std::ilogb(scale) + 127));
-  model_.graph.initializers.push_back(format::ToTensorData(scales, tensor));
+  model_.graph.initializers.push_back(format::ToTensorData(scales, levels.factors));
   q.scale.clear();
   q.scale_levels = {{.tensor = scales}};
+  if (!levels.whole) return;
+  std::vector<std::int64_t> all;
+  for (const std::int64_t axis : q.axis) all.push_back(dims[static_cast<std::size_t>(axis)]);
+  q.scale_levels.push_back({.value = {*levels.whole}, .block_shape = std::move(all)});
 }
 
 void Constants::Finish() {
@@ -170,7 +191,7 @@ void Constants::Finish() {
     declared.type->elem_type = tensor.elem_type;
     declared.type->shape = format::ToShape(tensor.dims);
     declared.type->quantization = std::move(tensor.quantization);
-    if (powers_of_two_.contains(name)) MoveScales(name, *declared.type->quantization);
+    if (levels_.contains(name)) MoveScales(name, tensor.dims, *declared.type->quantization);
   }
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,13 +18,13 @@ class Constants {
  public:
   /// Changes `model`; `index` is that of the original.
   Constants(format::Model& model, const GraphIndex& index, graph::Names& names, Quantized& result,
-            Ledger& ledger, bool correct_bias)
+            Ledger& ledger, const Options& options)
       : model_(model),
         index_(index),
         names_(names),
         result_(result),
         ledger_(ledger),
-        correct_bias_(correct_bias) {}
+        options_(options) {}
 
   /// Quantizes the node's weights, bias and constant operands. `node` is the model's, `plan` its
   /// plan.  Errors: those of weights.h, naming the initializer.
@@ -42,7 +41,9 @@ class Constants {
                         const WeightAxes& axes) const;
   Result<void> StoreOperand(format::Node& node, std::size_t input, const NodePlan& plan,
                             const ValuePlans& values);
-  void MoveScales(const std::string& name, format::Quantization& q);
+  const Gram* GramFor(const format::Node& node, const NodePlan& plan, const format::Dims& dims,
+                      const WeightAxes& axes) const;
+  void MoveScales(const std::string& name, const format::Dims& dims, format::Quantization& q);
   std::string Replace(const std::string& name, format::Tensor tensor,
                       std::vector<ChosenRange> ranges, const std::string& why);
 
@@ -51,9 +52,9 @@ class Constants {
   graph::Names& names_;
   Quantized& result_;
   Ledger& ledger_;
-  bool correct_bias_;
+  const Options& options_;
   std::map<std::string, format::Tensor> stored_;  // by new name
-  std::set<std::string> powers_of_two_;           // those whose scales are FLOAT8E8M0
+  std::map<std::string, BlockScales> levels_;     // of those whose scales have levels
   std::map<std::pair<std::string, std::string>, std::string>
       names_of_;  // (old name, type) -> new name
 };

@@ -33,7 +33,7 @@ class Rewriter {
         values_(values),
         options_(options),
         names_(source_.graph),
-        constants_(model, index_, names_, result, ledger, options.correct_bias),
+        constants_(model, index_, names_, result, ledger, options),
         result_(result),
         ledger_(ledger) {}
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <span>
-#include <utility>
 
 #include "qtx/quantize/quantize.h"
 
@@ -18,10 +17,19 @@ constexpr std::array kStorages = {ElementType::kInt2,  ElementType::kUint2, Elem
                                   ElementType::kInt16, ElementType::kUint16};
 constexpr std::array kSmallFloats = {ElementType::kFloat4E2M1, ElementType::kFloat8E4M3FN,
                                      ElementType::kFloat8E5M2};
-constexpr std::array kMx = {std::pair("mxfp4", ElementType::kFloat4E2M1),
-                            std::pair("mxfp8e4m3", ElementType::kFloat8E4M3FN),
-                            std::pair("mxfp8e5m2", ElementType::kFloat8E5M2)};
-constexpr std::int64_t kMxBlock = 32;  // OCP MX v1.0, table 1
+struct BlockFormat {
+  std::string_view name;
+  ElementType storage;
+  std::int64_t block;
+  ScaleType scale_type;
+};
+// Sources: OCP MX v1.0, table 1; "Introducing NVFP4 for Efficient and Accurate Low-Precision
+// Inference", NVIDIA 2025.
+constexpr std::array kBlockFormats = {
+    BlockFormat{"mxfp4", ElementType::kFloat4E2M1, 32, ScaleType::kFloat8E8M0},
+    BlockFormat{"mxfp8e4m3", ElementType::kFloat8E4M3FN, 32, ScaleType::kFloat8E8M0},
+    BlockFormat{"mxfp8e5m2", ElementType::kFloat8E5M2, 32, ScaleType::kFloat8E8M0},
+    BlockFormat{"nvfp4", ElementType::kFloat4E2M1, 16, ScaleType::kNvfp4}};
 constexpr std::array kSchemes = {Scheme::kAsymmetric, Scheme::kSymmetric, Scheme::kAsymmetricPow2,
                                  Scheme::kSymmetricPow2, Scheme::kSymmetricUint8};
 constexpr const char* kExpected =
@@ -125,12 +133,12 @@ Result<WeightChoice> ParseWeights(std::string_view text) {
     choice.quantized = false;
     return choice;
   }
-  for (const auto& [name, storage] : kMx) {
-    if (text != name) continue;
-    choice.type.storage = storage;
+  const auto row = std::ranges::find(kBlockFormats, text, &BlockFormat::name);
+  if (row != kBlockFormats.end()) {
+    choice.type.storage = row->storage;
     choice.granularity = Granularity::kBlocks;
-    choice.block = kMxBlock;
-    choice.power_of_two = true;
+    choice.block = row->block;
+    choice.scale_type = row->scale_type;
     return choice;
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -140,8 +148,8 @@ Result<WeightChoice> ParseWeights(std::string_view text) {
       return Unknown(
           text, words[i],
           ", per-tensor, per-axis, block=N, narrow or full; or float4e2m1, float8e4m3fn or "
-          "float8e5m2, then per-tensor, per-axis or block=N; or mxfp4, mxfp8e4m3 or "
-          "mxfp8e5m2");
+          "float8e5m2, then per-tensor, per-axis or block=N; or mxfp4, mxfp8e4m3, "
+          "mxfp8e5m2 or nvfp4");
     }
   }
   QTX_RETURN_IF_ERROR(CheckType(text, choice.type));

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "gptq.h"
+
 namespace qtx::quantize {
 namespace {
 
@@ -66,14 +68,10 @@ std::int64_t StoredFloat(float real, const Parameters& parameters,
   return std::clamp(static_cast<std::int64_t>(rounded) + parameters.offset, stored.min, stored.max);
 }
 
-// The scale of a block.  Source: OCP Microscaling Formats v1.0, section 6.3: the largest power of
-// two that is at most the greatest magnitude, over the largest that an element can be.
-float PowerOfTwoScale(std::span<const float> values, ElementType storage) {
+float GreatestMagnitude(std::span<const float> values) {
   float greatest = 0;
   for (const float value : values) greatest = std::max(greatest, std::abs(value));
-  if (greatest == 0) return 1;
-  const int element = std::ilogb(static_cast<double>(format::StorageRange(storage).max));
-  return std::ldexp(1.0F, std::clamp(std::ilogb(greatest) - element, -127, 127));
+  return greatest;
 }
 
 // The code of the small float that is nearest, half to even; the largest for all beyond it. As for
@@ -98,49 +96,144 @@ Result<ChosenRange> WeightRange(std::span<const float> values, const Settings& s
   return ChosenRange{{static_cast<double>(min), static_cast<double>(max)}, {}};
 }
 
+// Chooses the parameters of weights and stores them.
+class Storing {
+ public:
+  Storing(const Tensor& weights, const Settings& settings, const WeightAxes& axes,
+          std::span<const float> least_scales)
+      : settings_(settings),
+        spec_(settings.weights.type),
+        stored_(StoredRange(spec_)),
+        least_scales_(least_scales),
+        dims_(weights.dims),
+        axes_(axes),
+        values_(weights.As<float>().begin(), weights.As<float>().end()),
+        q_(LayoutOf(settings.weights, axes, weights)) {}
+
+  Result<void> ChooseAll();
+  Result<void> RoundBy(const Gram& gram);
+  Result<StoredConstant> Finish();
+
+ private:
+  Result<void> Choose(std::size_t p, std::span<const float> values);
+  Result<void> ChooseBlock(const std::vector<double>& matrix, std::int64_t k, std::int64_t columns);
+  std::size_t At(std::int64_t k, std::int64_t column) const {
+    const std::int64_t row = *axes_.reduced == 0 ? k : column;
+    return static_cast<std::size_t>(row * dims_[1] + (*axes_.reduced == 0 ? column : k));
+  }
+  Parameters Of(std::size_t p) const { return {q_.scale[p], q_.offset[p]}; }
+
+  const Settings& settings_;
+  const TypeSpec& spec_;
+  const format::IntegerRange stored_;
+  std::span<const float> least_scales_;
+  const format::Dims& dims_;
+  const WeightAxes& axes_;
+  std::vector<float> values_;
+  Quantization q_;
+  std::vector<float> greatest_;
+  StoredConstant result_;
+};
+
+Result<void> Storing::Choose(std::size_t p, std::span<const float> values) {
+  QTX_ASSIGN_OR_RETURN(result_.ranges[p], WeightRange(values, settings_));
+  float least = 0;
+  if (least_scales_.size() == q_.scale.size()) {
+    least = least_scales_[p];
+  } else if (!least_scales_.empty()) {
+    least = std::ranges::max(least_scales_);
+  }
+  QTX_ASSIGN_OR_RETURN(const Parameters chosen,
+                       ChooseParameters(result_.ranges[p].range, spec_, least));
+  q_.scale[p] = chosen.scale;
+  q_.offset[p] = chosen.offset;
+  greatest_[p] = GreatestMagnitude(values);
+  return {};
+}
+
+Result<void> Storing::ChooseAll() {
+  QTX_RETURN_IF_ERROR(format::ParameterDims(q_, dims_));
+  const Buckets buckets = BucketsOf(values_, format::ParameterMap(q_, dims_));
+  q_.scale.resize(buckets.size());
+  q_.offset.resize(buckets.size());
+  greatest_.resize(buckets.size());
+  result_.ranges.resize(buckets.size());
+  for (std::size_t p = 0; p < buckets.size(); ++p) QTX_RETURN_IF_ERROR(Choose(p, buckets[p]));
+  if (settings_.weights.scale_type != ScaleType::kFloat) {
+    result_.levels = BlockScalesOf(greatest_, spec_.storage, settings_.weights.scale_type);
+    q_.scale = Products(*result_.levels);
+  }
+  return {};
+}
+
+// The parameters of the blocks that begin at row `k` of `matrix`, one a column.
+Result<void> Storing::ChooseBlock(const std::vector<double>& matrix, std::int64_t k,
+                                  std::int64_t columns) {
+  const format::ParameterMap map(q_, dims_);
+  const std::int64_t size = dims_[static_cast<std::size_t>(*axes_.reduced)];
+  std::vector<float> block;
+  for (std::int64_t column = 0; column < columns; ++column) {
+    block.clear();
+    for (std::int64_t i = k; i < std::min(size, k + settings_.weights.block); ++i)
+      block.push_back(static_cast<float>(matrix[static_cast<std::size_t>(i * columns + column)]));
+    QTX_RETURN_IF_ERROR(CheckFinite(block));
+    const auto p = static_cast<std::size_t>(map(static_cast<std::int64_t>(At(k, column))));
+    QTX_RETURN_IF_ERROR(Choose(p, block));
+  }
+  return {};
+}
+
+Result<void> Storing::RoundBy(const Gram& gram) {
+  const format::ParameterMap map(q_, dims_);
+  const std::int64_t columns = std::ssize(values_) / gram.size;
+  std::vector<double> matrix(values_.size());
+  for (std::int64_t k = 0; k < gram.size; ++k) {
+    for (std::int64_t column = 0; column < columns; ++column)
+      matrix[static_cast<std::size_t>(k * columns + column)] =
+          static_cast<double>(values_[At(k, column)]);
+  }
+  const bool blocks = q_.axis.size() == 2;
+  const auto begin = [&](std::int64_t k) -> Result<void> {
+    return blocks && k % settings_.weights.block == 0 ? ChooseBlock(matrix, k, columns)
+                                                      : Result<void>();
+  };
+  const auto stored = [&](std::int64_t k, std::int64_t column, float real) {
+    const std::size_t at = At(k, column);
+    values_[at] = real;
+    const Parameters own = Of(static_cast<std::size_t>(map(static_cast<std::int64_t>(at))));
+    return static_cast<double>(own.scale) *
+           static_cast<double>(StoredFloat(real, own, stored_) - own.offset);
+  };
+  return RoundRows(gram, matrix, {begin, stored});
+}
+
+Result<StoredConstant> Storing::Finish() {
+  const format::ParameterMap map(q_, dims_);
+  std::vector<std::int32_t> integers(values_.size());
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const auto p = static_cast<std::size_t>(map(static_cast<std::int64_t>(i)));
+    integers[i] = format::IsSmallFloat(spec_.storage)
+                      ? StoredCode(values_[i], q_.scale[p], spec_.storage)
+                      : static_cast<std::int32_t>(StoredFloat(values_[i], Of(p), stored_));
+  }
+  if (std::ranges::count(q_.offset, 0) == std::ssize(q_.offset)) q_.offset.clear();
+  QTX_ASSIGN_OR_RETURN(result_.tensor, format::MakeTensor(*format::QuantizedOf(spec_.storage),
+                                                          dims_, std::move(q_)));
+  format::PackInt32(integers, result_.tensor);
+  return std::move(result_);
+}
+
 }  // namespace
 
 Result<StoredConstant> StoreWeights(const Tensor& weights, const Settings& settings,
-                                    const WeightAxes& axes, std::span<const float> least_scales) {
-  const TypeSpec& spec = settings.weights.type;
-  const auto values = weights.As<float>();
-  if (values.empty()) return Error{ErrorCode::kInvalid, "", "has no elements"};
-  QTX_RETURN_IF_ERROR(CheckFinite(values));
-  Quantization q = LayoutOf(settings.weights, axes, weights);
-  QTX_RETURN_IF_ERROR(format::ParameterDims(q, weights.dims));
-  const format::ParameterMap map(q, weights.dims);
-  const Buckets buckets = BucketsOf(values, map);
-  StoredConstant result;
-  bool offsets = false;
-  for (std::size_t p = 0; p < buckets.size(); ++p) {
-    QTX_ASSIGN_OR_RETURN(const ChosenRange range, WeightRange(buckets[p], settings));
-    float least = 0;
-    if (least_scales.size() == buckets.size()) {
-      least = least_scales[p];
-    } else if (!least_scales.empty()) {
-      least = std::ranges::max(least_scales);
-    }
-    QTX_ASSIGN_OR_RETURN(const Parameters chosen, ChooseParameters(range.range, spec, least));
-    q.scale.push_back(settings.weights.power_of_two ? PowerOfTwoScale(buckets[p], spec.storage)
-                                                    : chosen.scale);
-    q.offset.push_back(chosen.offset);
-    offsets = offsets || chosen.offset != 0;
-    result.ranges.push_back(range);
-  }
-  if (!offsets) q.offset.clear();
-  const format::IntegerRange stored = StoredRange(spec);
-  std::vector<std::int32_t> integers(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::int64_t p = map(static_cast<std::int64_t>(i));
-    integers[i] = format::IsSmallFloat(spec.storage)
-                      ? StoredCode(values[i], format::ScaleAt(q, p), spec.storage)
-                      : static_cast<std::int32_t>(StoredFloat(
-                            values[i], {format::ScaleAt(q, p), format::OffsetAt(q, p)}, stored));
-  }
-  QTX_ASSIGN_OR_RETURN(result.tensor, format::MakeTensor(*format::QuantizedOf(spec.storage),
-                                                         weights.dims, std::move(q)));
-  format::PackInt32(integers, result.tensor);
-  return result;
+                                    const WeightAxes& axes, std::span<const float> least_scales,
+                                    const Gram* gram) {
+  if (weights.As<float>().empty()) return Error{ErrorCode::kInvalid, "", "has no elements"};
+  QTX_RETURN_IF_ERROR(CheckFinite(weights.As<float>()));
+  Storing storing(weights, settings, axes, least_scales);
+  QTX_RETURN_IF_ERROR(storing.ChooseAll());
+  if (gram != nullptr) QTX_RETURN_IF_ERROR(storing.RoundBy(*gram));
+  return storing.Finish();
 }
 
 Result<Tensor> StoreConstant(const Tensor& real, const TypeSpec& spec,

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "block_scales.h"
 #include "operators.h"
 #include "qtx/format/tensor.h"
 #include "qtx/quantize/quantize.h"
@@ -12,15 +13,20 @@
 namespace qtx::quantize {
 
 struct StoredConstant {
-  format::Tensor tensor;            // of the quantized type
-  std::vector<ChosenRange> ranges;  // one for each parameter
+  format::Tensor tensor;              // of the quantized type
+  std::vector<ChosenRange> ranges;    // one for each parameter
+  std::optional<BlockScales> levels;  // of which tensor.quantization has the products
 };
 
 /// `weights` (FLOAT) by `settings`; where they have no such axis, per tensor. `least_scales`: for
 /// each output channel a scale that must not be fallen below, or empty.
-/// Errors: kInvalid for a value that is not finite; those of RangeOf and ChooseParameters.
+/// With `gram`, whose size is that of the reduced axis of a matrix, by GPTQ (gptq.h): the scales of
+/// a block are those of its weights as they are when its turn comes, others those of the weights.
+/// Errors: kInvalid for a value that is not finite; those of RangeOf, ChooseParameters and
+/// RoundRows.
 Result<StoredConstant> StoreWeights(const format::Tensor& weights, const Settings& settings,
-                                    const WeightAxes& axes, std::span<const float> least_scales);
+                                    const WeightAxes& axes, std::span<const float> least_scales,
+                                    const Gram* gram = nullptr);
 
 /// A constant operand with given parameters.  Errors: kInvalid for a value that is not finite.
 Result<format::Tensor> StoreConstant(const format::Tensor& real, const TypeSpec& spec,

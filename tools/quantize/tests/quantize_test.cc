@@ -279,7 +279,8 @@ TEST(Quantize, StoresWeightsAsMx) {
 }
 
 TEST(Quantize, StoresWeightsAsSmallFloats) {
-  for (const char* text : {"float8e4m3fn", "float8e5m2:block=4", "float4e2m1:per-tensor"}) {
+  for (const char* text :
+       {"float8e4m3fn", "float8e5m2:block=4", "float4e2m1:per-tensor", "nvfp4"}) {
     Options options;
     options.settings.activations = *ParseActivations("float");
     options.settings.weights = *ParseWeights(text);
@@ -884,10 +885,11 @@ TEST(ParseWeights, TakesWhatTheHelpSays) {
   ASSERT_TRUE(mx.has_value());
   EXPECT_EQ(mx->type.storage, ElementType::kFloat8E4M3FN);
   EXPECT_EQ(mx->block, 32);
-  EXPECT_TRUE(mx->power_of_two);
-  for (const char* text : {"", "int32", "int8:block=0", "int8:block=", "int8:block=4x",
-                           "mxfp4:full", "float8e4m3fn:asymmetric", "float8e4m3fn:narrow",
-                           "block=4", "float:int8", "int16:symmetric_uint8", "int8:"})
+  EXPECT_EQ(mx->scale_type, ScaleType::kFloat8E8M0);
+  for (const char* text :
+       {"", "int32", "int8:block=0", "int8:block=", "int8:block=4x", "mxfp4:full", "nvfp4:block=32",
+        "float8e4m3fn:asymmetric", "float8e4m3fn:narrow", "block=4", "float:int8",
+        "int16:symmetric_uint8", "int8:"})
     EXPECT_FALSE(ParseWeights(text).has_value()) << text;
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "qtx/calibrate/gram.h"
 #include "qtx/calibrate/samples.h"
 #include "qtx/calibrate/statistics.h"
 #include "qtx/format/model.h"
@@ -52,6 +53,7 @@ struct Options {
   /// Identifies the executor: equal names mean bit-equal results. Calibrations with different names
   /// cannot be merged.
   std::string executor = "reference";
+  bool gram = false;    // also sums X^T X (gram.h); not with a journal
   std::string journal;  // path; empty: none
   std::chrono::milliseconds journal_interval{5000};
   std::function<void(const Progress&)>
@@ -76,14 +78,16 @@ struct Calibration {
   Progress progress;
   std::vector<SkippedSample> skipped;  // in the order of samples
   std::vector<LeftOut> left_out;       // by value
+  Grams grams;                         // with Options::gram
 };
 
 /// Returns `model` with statistics on every FLOAT value of its graph, initializers included, and
 /// the coverage under kMetadataKey. The bytes do not depend on the number of threads, the order in
 /// which MergeModels merges shards, or resumption from a journal.
 /// Errors: that of the first bad sample, at its name, unless bad samples are skipped; those of the
-/// executor, at `model_name`; kInvalid if no sample is left, for options out of range and for a
-/// journal of another run; kIo of the journal, also when another run is writing it.
+/// executor, at `model_name`; kInvalid if no sample is left, for options out of range, those of
+/// PlanGrams and for a journal of another run; kIo of the journal, also when another run is writing
+/// it.
 Result<Calibration> Calibrate(const format::Model& model, const Samples& samples,
                               const MakeExecutor& make, const Options& options);
 

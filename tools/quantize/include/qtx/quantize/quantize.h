@@ -29,17 +29,22 @@ Result<ActivationChoice> ParseActivations(std::string_view text);
 
 enum class Granularity { kPerTensor, kPerAxis, kBlocks };
 
+/// How a scale of weights is stored: in binary32, as OCP MX does, or as a FLOAT8E4M3FN for each
+/// block and a FLOAT for all.
+enum class ScaleType { kFloat, kFloat8E8M0, kNvfp4 };
+
 struct WeightChoice {
   bool quantized = true;
   TypeSpec type = {format::ElementType::kInt8, format::Scheme::kSymmetric, true};
   Granularity granularity = Granularity::kPerAxis;  // axis: of the outputs
-  std::int64_t block = 0;     // block size along the reduced axis; kBlocks only
-  bool power_of_two = false;  // scales are FLOAT8E8M0, as those of OCP MX
+  std::int64_t block = 0;  // block size along the reduced axis; kBlocks only
+  ScaleType scale_type = ScaleType::kFloat;
   bool operator==(const WeightChoice&) const = default;
 };
 /// "int8:symmetric:per-axis", "int4:block=32", "uint4:asymmetric:per-tensor", "float". A signed
 /// storage is narrow (-127 to 127) unless ":full" says otherwise. "float8e4m3fn:block=128": small
-/// floats, symmetric; "mxfp4", "mxfp8e4m3", "mxfp8e5m2": the formats of OCP MX, in blocks of 32.
+/// floats, symmetric; "mxfp4", "mxfp8e4m3", "mxfp8e5m2": the formats of OCP MX, in blocks of 32;
+/// "nvfp4": float4e2m1 in blocks of 16.
 /// Errors: kInvalid, naming what is expected.
 Result<WeightChoice> ParseWeights(std::string_view text);
 
@@ -68,8 +73,19 @@ Result<std::vector<Rule>> ParseRules(std::string_view text, const std::string& p
 /// Measures the statistics of a model again, per axis 1 and with histograms.
 using Measure = std::function<Result<format::Model>(const format::Model&)>;
 
+/// Sums X^T X of the inputs X of a product, over samples: the upper triangle, row-major, in any
+/// unit.
+struct Gram {
+  std::int64_t size = 0;  // columns of X
+  std::vector<double> sums;
+};
+
 struct Options {
   Settings settings;
+  /// By the name of X in the model's flat form. Not empty: the integer weights of MatMul and Gemm
+  /// are rounded by GPTQ (gptq.h); the ledger names those without sums, which are rounded to
+  /// nearest.
+  std::map<std::string, Gram> grams;
   std::vector<Rule> rules;    // later rules override earlier ones
   bool quantized_io = false;  // quantize graph inputs and outputs too; else Casts convert them
   bool equalize = false;      // cross-layer equalization (equalize.cc)

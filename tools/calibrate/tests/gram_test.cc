@@ -1,0 +1,167 @@
+// Sums of X^T X; expectations by hand.
+#include "qtx/calibrate/gram.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "coverage.h"
+#include "qtx/calibrate/calibrate.h"
+#include "tests/data/files.h"
+
+namespace qtx::calibrate::gram_test {
+namespace {
+
+using format::Model;
+using format::Tensor;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Rows : public Samples {
+ public:
+  explicit Rows(std::vector<Tensor> rows) : rows_(std::move(rows)) {}
+  std::int64_t size() const override { return std::ssize(rows_); }
+  std::string Name(std::int64_t index) const override { return "s" + std::to_string(index); }
+  std::string Digest() const override { return "rows"; }
+  Sample Read(std::int64_t index) const override {
+    return std::vector<Tensor>{rows_[static_cast<std::size_t>(index)]};
+  }
+
+ private:
+  std::vector<Tensor> rows_;
+};
+
+// y = x w of two columns, or Gemm with w transposed.
+Model Product(const char* op, std::vector<format::Attribute> attributes = {}) {
+  Model model = ModelOf({{"x", {-1, 2}}});
+  model.ir_version = 8;
+  model.opset_imports = {{"", 17, ""}};
+  model.graph.name = "g";
+  model.graph.nodes = {
+      {.op_type = op, .inputs = {"x", "w"}, .outputs = {"y"}, .attributes = std::move(attributes)}};
+  model.graph.initializers = {format::ToTensorData("w", Floats({2, 2}, {1, 2, 3, 4}))};
+  format::ValueInfo y{.name = "y", .type = format::TensorType()};
+  y.type->elem_type = format::ElementType::kFloat;
+  model.graph.outputs = {y};
+  return model;
+}
+
+const Rows& Data() {
+  static const Rows data({Floats({1, 2}, {1, 2}), Floats({1, 2}, {-3, 0.5F})});
+  return data;
+}
+
+Result<Calibration> Measure(const Model& model, const Samples& samples, const Options& options) {
+  return Calibrate(model, samples, ReferenceExecutor(model), options);
+}
+
+Model Calibrated(const Model& model) { return Measure(model, Data(), {})->model; }
+
+// 3 is below 2^2, so the step is 2^-21; 1 + 9, 2 - 1.5 and 4 + 0.25 are exact.
+TEST(Gram, SumsProductsOfColumns) {
+  for (const Model& model :
+       {Product("MatMul"), Product("Gemm", {format::Attribute::Int("transB", 1)})}) {
+    const auto done = Measure(Calibrated(model), Data(), {.gram = true});
+    ASSERT_TRUE(done.has_value()) << done.error().Text();
+    ASSERT_EQ(done->grams.size(), 1U);
+    const Gram& gram = done->grams.at("x");
+    EXPECT_EQ(gram.exponent, -21);
+    EXPECT_EQ(gram.size, 2);
+    EXPECT_THAT(gram.Reals(), ElementsAre(10, 0.5, 4.25));
+  }
+  const Model turned = Product("Gemm", {format::Attribute::Int("transA", 1)});
+  EXPECT_TRUE(PlanGrams(turned)->empty());
+}
+
+// What was seen first has no more than 3: 5 becomes 2^23 steps, 4; NaN counts as 0; 2^-22 is half a
+// step and goes to the even 0, 3 * 2^-22 to 2 steps.
+TEST(Gram, RoundsToItsGrid) {
+  Gram gram = PlanGrams(Calibrated(Product("MatMul")))->at("x");
+  ASSERT_TRUE(AddTo(gram, Floats({1, 1, 2}, {5, std::nanf("")})).has_value());
+  EXPECT_THAT(gram.Reals(), ElementsAre(16, 0, 0));
+  ASSERT_TRUE(AddTo(gram, Floats({2, 2}, {0x1p-22F, 1, 3 * 0x1p-22F, 1})).has_value());
+  EXPECT_THAT(gram.Reals(), ElementsAre(16 + 0x1p-40, 0x1p-20, 2));
+  const auto other = AddTo(gram, Floats({1, 3}, {1, 2, 3}));
+  ASSERT_FALSE(other.has_value());
+  EXPECT_THAT(other.error().message, HasSubstr("expected FLOAT with a last dimension of 2"));
+}
+
+// 2^17 rows of the greatest integers pass 63 bits: 2^46 * 2^17.
+TEST(Gram, SumsBeyond64Bits) {
+  Gram gram{.exponent = 0, .size = 1, .sums = {0}};
+  const std::int64_t rows = 1 << 17;
+  const Tensor most =
+      Floats({rows, 1}, std::vector<float>(static_cast<std::size_t>(rows), -0x1p30F));
+  ASSERT_TRUE(AddTo(gram, most).has_value());
+  ASSERT_TRUE(AddTo(gram, most).has_value());
+  EXPECT_TRUE(gram.sums[0] == static_cast<__int128>(1) << 64);
+}
+
+TEST(Gram, IsTheSameOfEightShards) {
+  const Model model = Calibrated(Product("MatMul"));
+  std::vector<Tensor> rows;
+  for (int i = 0; i < 21; ++i)
+    rows.push_back(Floats({1, 2}, {0.1F * static_cast<float>(i), 1 / (1 + static_cast<float>(i))}));
+  const Rows data(rows);
+  std::vector<Model> parts;
+  for (const std::int64_t shard : {5, 2, 8, 1, 7, 3, 6, 4}) {
+    const auto done = Measure(model, data, {.shard_index = shard, .shard_count = 8, .gram = true});
+    ASSERT_TRUE(done.has_value()) << done.error().Text();
+    parts.push_back(*ToModel(done->grams, done->model));
+  }
+  const auto merged = MergeGrams(parts);
+  ASSERT_TRUE(merged.has_value()) << merged.error().Text();
+  EXPECT_TRUE(merged->missing.empty());
+  const auto whole = Measure(model, data, {.threads = 2, .gram = true});
+  EXPECT_TRUE(*merged->model.Serialize() == *ToModel(whole->grams, whole->model)->Serialize());
+  EXPECT_TRUE(*GramsOf(merged->model) == whole->grams);
+}
+
+TEST(MergeGrams, RefusesWhatIsNotItsOwn) {
+  const Model model = Calibrated(Product("MatMul"));
+  const auto done = Measure(model, Data(), {.shard_index = 2, .shard_count = 2, .gram = true});
+  const Model part = *ToModel(done->grams, done->model);
+  EXPECT_THAT(MergeGrams(std::vector{part})->missing, ElementsAre("1/2"));
+  EXPECT_THAT(MergeGrams(std::vector{part, part}).error().where, "models[1]");
+  const Model statistics = Measure(model, Data(), {.shard_index = 1, .shard_count = 2})->model;
+  EXPECT_THAT(MergeModels(std::vector{statistics, part}).error().Text(),
+              HasSubstr("models[1]: found sums of --gram, expected statistics"));
+}
+
+TEST(Gram, RefusesWhatItCannotSum) {
+  const Model model = Product("MatMul");
+  EXPECT_THAT(Measure(model, Data(), {.gram = true}).error().Text(),
+              HasSubstr("model: value 'x': found no statistics"));
+  EXPECT_THAT(Measure(Calibrated(model), Data(), {.gram = true, .journal = "j"}).error().Text(),
+              HasSubstr("journal: expected none beside gram"));
+  Grams a = *PlanGrams(Calibrated(model)), b = a;
+  b.at("x").exponent += 1;
+  EXPECT_THAT(AddTo(a, b).error().message, HasSubstr("on other grids"));
+}
+
+TEST(Gram, ReadsFilesStrictly) {
+  const Model model = Calibrated(Product("MatMul"));
+  const auto done = Measure(model, Data(), {.gram = true});
+  const Model good = *ToModel(done->grams, done->model);
+  ASSERT_TRUE(GramsOf(good).has_value());
+  EXPECT_THAT(GramsOf(model).error().message, HasSubstr("expected sums that qtx calibrate --gram"));
+  const auto refused = [&](std::size_t word, std::int64_t value) {
+    Model bad = good;
+    Tensor tensor = *format::Decode(bad.graph.initializers[0]);
+    tensor.As<std::int64_t>()[word] = value;
+    bad.graph.initializers[0] = format::ToTensorData("x", tensor);
+    const auto read = GramsOf(bad);
+    return read.has_value() ? "" : read.error().Text();
+  };
+  EXPECT_THAT(refused(0, 1 << 20), HasSubstr("initializer 'x': expected an exponent"));
+  EXPECT_THAT(refused(1, 3), HasSubstr("expected INT64 of shape [1 + n, 2]"));
+  EXPECT_THAT(refused(1, -3), HasSubstr("expected INT64 of shape [1 + n, 2]"));
+  EXPECT_THAT(refused(3, std::int64_t{1} << 62), HasSubstr("expected sums of at most 2^110"));
+  Model bad = good;
+  bad.graph.initializers[0] = format::ToTensorData("x", Floats({1}, {1}));
+  EXPECT_FALSE(GramsOf(bad).has_value());
+}
+
+}  // namespace
+}  // namespace qtx::calibrate::gram_test

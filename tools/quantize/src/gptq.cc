@@ -1,0 +1,95 @@
+#include "gptq.h"
+
+#include <cmath>
+
+namespace qtx::quantize {
+namespace {
+
+constexpr double kDamping = 0.01;  // of the mean diagonal; section 3.3 of the paper
+
+Error NoGram(std::size_t row) {
+  return {ErrorCode::kInvalid, "row " + std::to_string(row),
+          "expected sums X^T X, which have no negative eigenvalue"};
+}
+
+// The sums as a full matrix, of which only the upper triangle is set, damped.
+Result<std::vector<double>> Damped(const Gram& gram) {
+  const auto size = static_cast<std::size_t>(gram.size);
+  std::vector<double> h(size * size);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = i; j < size; ++j) h[i * size + j] = gram.sums[next++];
+  }
+  double sum = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double diagonal = h[i * size + i];
+    if (!(diagonal >= 0) || !std::isfinite(diagonal)) return NoGram(i);
+    sum += diagonal;
+  }
+  const double mean = sum > 0 ? sum / static_cast<double>(size) : 1;
+  for (std::size_t i = 0; i < size; ++i) h[i * size + i] += kDamping * mean;
+  return h;
+}
+
+// The upper triangular V with V V^T = h, in the place of h: from the last column to the first.
+Result<void> Factor(std::vector<double>& h, std::size_t size) {
+  for (std::size_t c = size; c-- > 0;) {
+    const double pivot = h[c * size + c];
+    if (!(pivot > 0)) return NoGram(c);
+    const double root = std::sqrt(pivot);
+    h[c * size + c] = root;
+    for (std::size_t i = 0; i < c; ++i) h[i * size + c] /= root;
+    for (std::size_t i = 0; i < c; ++i) {
+      const double factor = h[i * size + c];
+      if (factor == 0) continue;
+      for (std::size_t j = i; j < c; ++j) h[i * size + j] -= factor * h[j * size + c];
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+// With V V^T = H, the inverse is V^-T V^-1, so U = V^-1: U[i, j] = -(sum of V[i, k] U[k, j], i < k
+// <= j) / V[i, i].
+Result<std::vector<double>> InverseFactor(const Gram& gram) {
+  const auto size = static_cast<std::size_t>(gram.size);
+  QTX_ASSIGN_OR_RETURN(std::vector<double> v, Damped(gram));
+  QTX_RETURN_IF_ERROR(Factor(v, size));
+  std::vector<double> u(size * size);
+  for (std::size_t i = size; i-- > 0;) {
+    double* const row = &u[i * size];
+    for (std::size_t k = i + 1; k < size; ++k) {
+      const double factor = v[i * size + k];
+      for (std::size_t j = k; j < size; ++j) row[j] -= factor * u[k * size + j];
+    }
+    row[i] = 1;
+    for (std::size_t j = i; j < size; ++j) row[j] /= v[i * size + i];
+  }
+  return u;
+}
+
+Result<void> RoundRows(const Gram& gram, std::vector<double>& weights,
+                       const RowRounding& rounding) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<double> u, InverseFactor(gram));
+  const auto size = static_cast<std::size_t>(gram.size);
+  const std::size_t columns = weights.size() / size;
+  std::vector<double> errors(columns);
+  for (std::size_t k = 0; k < size; ++k) {
+    QTX_RETURN_IF_ERROR(rounding.begin(static_cast<std::int64_t>(k)));
+    for (std::size_t c = 0; c < columns; ++c) {
+      const double value = weights[k * columns + c];
+      const double stored = rounding.stored(
+          static_cast<std::int64_t>(k), static_cast<std::int64_t>(c), static_cast<float>(value));
+      errors[c] = (value - stored) / u[k * size + k];
+    }
+    for (std::size_t j = k + 1; j < size; ++j) {
+      const double factor = u[k * size + j];
+      if (factor == 0) continue;
+      for (std::size_t c = 0; c < columns; ++c) weights[j * columns + c] -= errors[c] * factor;
+    }
+  }
+  return {};
+}
+
+}  // namespace qtx::quantize

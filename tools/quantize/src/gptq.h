@@ -1,0 +1,36 @@
+// GPTQ: weights are rounded one row after the other, and the rows to come make up for the errors.
+// Source: Frantar et al., "GPTQ: Accurate Post-Training Quantization for Generative Pre-trained
+// Transformers", arXiv:2210.17323, algorithm 1, without its batches, which change no result but by
+// rounding. Computed in binary64 in a fixed order, so that the bits do not depend on the machine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "qtx/format/result.h"
+#include "qtx/quantize/quantize.h"
+
+namespace qtx::quantize {
+
+/// U, upper triangular and row-major in full, with U^T U = (H + 0.01 mean(diag H) I)^-1. A row
+/// of zeros is rounded by itself; of zeros alone the mean counts as 1.
+/// Errors: kInvalid for sums that are no Gram matrix: a diagonal below 0, or a pivot not above 0.
+Result<std::vector<double>> InverseFactor(const Gram& gram);
+
+/// How the rows of a matrix become stored values.
+struct RowRounding {
+  /// Called before row `k` is rounded, with the matrix as it is then.
+  std::function<Result<void>(std::int64_t k)> begin;
+  /// The real that is stored for element (k, column), whose value is `real`.
+  std::function<double(std::int64_t k, std::int64_t column, float real)> stored;
+};
+
+/// Changes `weights`, [gram.size, columns] row-major, into the values that each was rounded from:
+/// those of row k are final when it has been rounded.
+/// REQUIRES: weights.size() is a multiple of gram.size.  Errors: those of InverseFactor and
+/// `begin`.
+Result<void> RoundRows(const Gram& gram, std::vector<double>& weights, const RowRounding& rounding);
+
+}  // namespace qtx::quantize

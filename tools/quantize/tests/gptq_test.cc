@@ -1,0 +1,75 @@
+// Expectations by hand, from algorithm 1 of arXiv:2210.17323.
+#include "gptq.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "weights.h"
+
+namespace qtx::quantize::gptq_test {
+namespace {
+
+using format::ElementType;
+using format::Tensor;
+using testing::HasSubstr;
+
+// The diagonal 99 and 99 has mean 99, so that damping adds 0.99. Of [[a, b], [b, a]] the inverse is
+// [[a, -b], [-b, a]] / d, d = a^2 - b^2, and U = [[sqrt(a / d), -b / sqrt(a d)], [0, 1 / sqrt(a)]].
+TEST(InverseFactor, IsTheUpperFactorOfTheInverse) {
+  const auto u = InverseFactor({2, {99, 40, 99}});
+  ASSERT_TRUE(u.has_value());
+  const double a = 99.99, b = 40, d = a * a - b * b;
+  const std::vector<double> expected = {std::sqrt(a / d), -b / std::sqrt(a * d), 0,
+                                        1 / std::sqrt(a)};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR((*u)[i], expected[i], 1e-15) << i;
+}
+
+TEST(InverseFactor, RefusesWhatIsNoGram) {
+  const auto below = InverseFactor({2, {-1, 0, 1}});
+  ASSERT_FALSE(below.has_value());
+  EXPECT_THAT(below.error().message, HasSubstr("no negative eigenvalue"));
+  EXPECT_FALSE(InverseFactor({2, {1, 2, 1}}).has_value());  // eigenvalues 3 and -1
+  EXPECT_FALSE(InverseFactor({2, {1, 0, std::nan("")}}).has_value());
+}
+
+// Column [0.4, 0.4, 7] of scale 1. The inputs of rows 0 and 1 are nearly equal, row 2 has none: 0.4
+// becomes 0, and of its error row 1 takes b / a = 99 / 100.667 = 0.983 (U[0, 1] / U[0, 0] = -b / a;
+// the mean of the diagonal is 66.7): 0.4 + 0.4 * 0.983 = 0.793 becomes 1, so that the sum is 1
+// where 0.8 was, and 0 if rounded alone.
+TEST(StoreWeights, MakesUpForErrorsInTheNextRow) {
+  const Gram gram{3, {100, 99, 0, 100, 0, 0}};
+  for (const bool transposed : {false, true}) {
+    Tensor w = *format::MakeTensor(ElementType::kFloat,
+                                   transposed ? format::Dims{1, 3} : format::Dims{3, 1});
+    const std::vector<float> values = {0.4F, 0.4F, 7};
+    std::ranges::copy(values, w.As<float>().begin());
+    for (const char* text : {"int4", "int4:block=3", "int4:per-tensor", "int4:block=32"}) {
+      Settings settings;
+      settings.weights = *ParseWeights(text);
+      const WeightAxes axes{.output = transposed ? 0 : 1, .reduced = transposed ? 1 : 0};
+      const auto near = StoreWeights(w, settings, axes, {});
+      const auto gptq = StoreWeights(w, settings, axes, {}, &gram);
+      ASSERT_TRUE(near.has_value() && gptq.has_value());
+      EXPECT_EQ(format::UnpackInt32(near->tensor), (std::vector<std::int32_t>{0, 0, 7})) << text;
+      EXPECT_EQ(format::UnpackInt32(gptq->tensor), (std::vector<std::int32_t>{0, 1, 7})) << text;
+      EXPECT_EQ(gptq->tensor.quantization->scale, std::vector<float>{1}) << text;
+    }
+  }
+}
+
+TEST(StoreWeights, RoundsRowsWithoutCorrelationToNearest) {
+  Tensor w = *format::MakeTensor(ElementType::kFloat, {3, 2});
+  const std::vector<float> values = {0.4F, -2.6F, 0.6F, 1.5F, 7, -7};
+  std::ranges::copy(values, w.As<float>().begin());
+  Settings settings;
+  settings.weights = *ParseWeights("int4");
+  const Gram gram{3, {5, 0, 0, 0, 0, 2}};
+  const auto stored = StoreWeights(w, settings, {.output = 1, .reduced = 0}, {}, &gram);
+  ASSERT_TRUE(stored.has_value());
+  EXPECT_EQ(format::UnpackInt32(stored->tensor), (std::vector<std::int32_t>{0, -3, 1, 2, 7, -7}));
+}
+
+}  // namespace
+}  // namespace qtx::quantize::gptq_test
