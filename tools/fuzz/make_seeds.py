@@ -162,6 +162,7 @@ def main():
     for row, data in seeds(qtx).items():
         folder = readers.CORPUS / row
         folder.mkdir(exist_ok=True)
+        data = data.replace(readers.commit_of(qtx).encode(), readers.COMMIT)
         (folder / ("seed" + readers.reader(row).extension)).write_bytes(data)
     print("without a seed:", *(row.name for row in readers.READERS if not readers.seeds_of(row)))
 

@@ -5,13 +5,16 @@ A row is fuzzed and its corpus replayed through the program itself, so that a ro
 does not exist yet).
 """
 import collections
+import functools
 import pathlib
+import re
 import resource
 import subprocess
 import tempfile
 
 Reader = collections.namedtuple("Reader", "name extension words stdin", defaults=(False,))
 CORPUS = pathlib.Path(__file__).with_name("corpus")
+COMMIT = b"@COMMIT@"
 SECONDS = 30  # that one file may take
 MEGABYTES = 3072  # of address space, without sanitizers
 
@@ -57,6 +60,13 @@ def reader(name):
     return next(row for row in READERS if row.name == name)
 
 
+@functools.cache
+def commit_of(qtx):
+    """The commit that the program was built from, as a report has it."""
+    said = subprocess.run([qtx, "--version"], check=True, capture_output=True, text=True).stdout
+    return re.search(r"commit ([0-9a-f]+(?:-dirty)?|unknown)", said)[1]
+
+
 def seeds_of(row):
     return sorted((CORPUS / row.name).glob("*"))
 
@@ -80,7 +90,8 @@ def outcome_of(row, qtx, data, sanitized=False):
     them."""
     with tempfile.TemporaryDirectory(prefix="qtx") as folder:
         path, output = pathlib.Path(folder, "input" + row.extension), pathlib.Path(folder, "output")
-        path.write_bytes(data)
+        # A journal is of one program.
+        path.write_bytes(data.replace(COMMIT, commit_of(qtx).encode()))
         stdin = path.open("rb") if row.stdin else subprocess.DEVNULL
         try:
             run = subprocess.run([qtx, *_words(row, path, output)], stdin=stdin, capture_output=True, timeout=SECONDS, cwd=CORPUS / "base",
