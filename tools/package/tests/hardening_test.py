@@ -15,7 +15,7 @@ ENDBR64 = b"\xf3\x0f\x1e\xfa"
 # Local functions that nobody takes the address of, and cold parts, have none; of unhardened code next to no function begins so.
 LEAST_ENDBR64 = 0.4
 # Small libraries may have no buffer on the stack, and no call that a size is known for; these do.
-HAVE_BUFFERS = ("qtx", "libqtx_format.a", "qtx-backend-x86", "qtx-backend-faulty")
+HAVE_BUFFERS = ("qtx", "libqtx_format", "qtx-backend-x86", "qtx-backend-faulty")
 
 
 def linked_faults(file, is_program):
@@ -54,6 +54,11 @@ def symbol_faults(names):
         yield "has no checked call (_FORTIFY_SOURCE)"
 
 
+def stem(name):
+    """libqtx_format of libqtx_format.a and libqtx_format.so.0.1.0."""
+    return name.split(".")[0]
+
+
 def faults_of(name, data, is_program):
     """What a program, library or archive lacks, by its content; nothing of other files."""
     objects = []
@@ -68,7 +73,7 @@ def faults_of(name, data, is_program):
         file = elf.Elf(data)
         objects = [(name, file)]
         yield from linked_faults(file, is_program)
-    if objects and name in HAVE_BUFFERS:
+    if objects and stem(name) in HAVE_BUFFERS:
         yield from symbol_faults(set().union(*(file.undefined() for _, file in objects)))
 
 
@@ -84,7 +89,7 @@ def installed_faults(build, source):
             data = path.read_bytes()
             if data[:4] not in (b"\x7fELF", b"!<ar"):
                 continue
-            seen.add(path.name)
+            seen.add(stem(path.name))
             is_program = path.parent.name == "bin"
             faults += [f"{path.name}: {fault}" for fault in faults_of(path.name, data, is_program)]
             # The extension in the build folder finds the package's files in the source.
