@@ -113,6 +113,45 @@ def frames(*payloads):
     return b"".join(bytes([len(payload)]) + payload for payload in payloads)
 
 
+def field(number, value):
+    """A field of a protobuf message: a small integer, a FLOAT, or bytes and text."""
+    if isinstance(value, int):
+        return bytes([number << 3, value])
+    if isinstance(value, float):
+        return bytes([number << 3 | 5]) + struct.pack("<f", value)
+    payload = value.encode() if isinstance(value, str) else value
+    assert len(payload) < 128
+    return bytes([number << 3 | 2, len(payload)]) + payload
+
+
+def paddle():
+    """x -> relu -> y. Fields: tools/convert/schema/paddle.proto; types of Paddle's framework.proto."""
+    def operator(kind, source, target, attributes=b""):
+        inputs, outputs = (field(number, field(1, name) + field(2, value)) for number, (name, value) in ((1, source), (2, target)))
+        return field(4, inputs + outputs + field(3, kind) + attributes)
+    shape = field(3, field(1, field(1, 5) + field(2, 1) + field(2, 4)))
+    values = b"".join(field(3, field(1, name) + field(2, field(1, kind) + tensor))
+                      for name, kind, tensor in (("feed", 9, b""), ("fetch", 10, b""), ("x", 7, shape), ("y", 7, shape)))
+    column = field(4, field(1, "col") + field(2, 0) + field(3, 0))
+    operators = (operator("feed", ("X", "feed"), ("Out", "x"), column) + operator("relu", ("X", "x"), ("Out", "y")) +
+                 operator("fetch", ("X", "y"), ("Out", "fetch"), column))
+    block = field(1, 0) + field(2, 0) + values + operators
+    return bytes([1 << 3 | 2]) + varint(len(block)) + block
+
+
+def varint(number):
+    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
+
+
+def caffe2():
+    """x -> Int8Quantize -> Int8Dequantize -> y. Fields: tools/convert/schema/caffe2.proto."""
+    def operator(kind, source, target, arguments=b""):
+        return field(2, field(1, source) + field(2, target) + field(4, kind) + arguments)
+    parameters = field(5, field(1, "Y_scale") + field(2, 0.5)) + field(5, field(1, "Y_zero_point") + field(3, 3))
+    return (field(1, "seed") + operator("Int8Quantize", "x", "q", parameters) + operator("Int8Dequantize", "q", "y") + field(7, "x") +
+            field(8, "y"))
+
+
 def converted(qtx, kind, extension):
     """quantized.onnx, of which profiles name no float value, or measured.onnx as another kind; None where it is none."""
     model = "measured.onnx" if kind in readers.WITH - {"glow"} else "quantized.onnx"
@@ -151,7 +190,8 @@ def seeds(qtx):
         "responses": frames(b"\x0a\x10\x0a\x01a\x12\x011\x1a\x05exact\x22\x01d"), "convert_stablehlo": PROGRAM.encode(),
         "calibration_journal": journal(qtx, "calibrate", "./net.onnx", "--data", "./sample.npy", "-o", "calibrated.onnx"),
         "validation_journal": journal(qtx, "validate", "--suite", "cases", "--backend", "reference", "--jobs", "1"),
-        "convert_gguf": struct.pack("<4sIQQ", b"GGUF", 3, 0, 0), "convert_qonnx": (BASE / "net.onnx").read_bytes(),
+        "fuzz_journal": journal(qtx, "fuzz", "--backend", "x86", "--operators", "Relu", "--cases", "64", "--seed", "1"), "scoreboard": report,
+        "convert_gguf": struct.pack("<4sIQQ", b"GGUF", 3, 0, 0), "convert_paddle": paddle(), "convert_caffe2": caffe2(), "convert_qonnx": (BASE / "net.onnx").read_bytes(),
     }
     return {row: data for row, data in found.items() if data is not None}
 

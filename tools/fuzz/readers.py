@@ -43,6 +43,8 @@ READERS = [
     Reader("preprocessing", ".yaml", f"{IMAGE} --data {{base}}/pixels.png --preprocess {{input}}"),
     Reader("calibration_journal", ".journal", f"{CALIBRATE} {{base}}/sample.npy --resume {{input}}"),
     Reader("validation_journal", ".journal", f"{CASES} reference --resume {{input}}"),
+    Reader("fuzz_journal", ".journal", "fuzz --backend x86 --operators Relu --cases 64 --seed 1 --quiet --resume {input}"),
+    Reader("scoreboard", ".json", "scoreboard {input} -o {output} --quiet"),
     Reader("rules", ".yaml", "quantize {base}/measured.onnx -o {output}.onnx --quiet --rules {input}"),
     Reader("cases", ".yaml", "spec run {input} --quiet"),
     Reader("formulas", ".md", "spec run {input} --quiet"),
