@@ -18,9 +18,10 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
 endif()
 set(QTX_LINK_HARDENING -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 
-# No folder of the build is in what is built: `assert` and debug information name files from the root, and two folders give
-# the same bytes (tools/scripts/reproduce). The last map that fits is taken.
-set(QTX_PREFIX_MAP -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${PROJECT_BINARY_DIR}/=build/)
+# No folder of the build is in what is built: `assert` and debug information name files from the root or from the build folder, and two
+# folders give the same bytes (tools/scripts/reproduce). ccache gives the compiler paths from the build folder where CCACHE_BASEDIR is set
+# (tools/scripts/build): ../ are the same files. The last map that fits is taken.
+set(QTX_PREFIX_MAP -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${PROJECT_BINARY_DIR}/= -ffile-prefix-map=../=)
 
 add_compile_options("$<${QTX_HARDENED}:${QTX_HARDENING};${QTX_PREFIX_MAP}>")
 add_link_options("$<${QTX_HARDENED}:${QTX_LINK_HARDENING}>")
