@@ -88,12 +88,15 @@ class Load:
                    "--json", self.report, "--quiet"]
         return subprocess.Popen(command, preexec_fn=restrict if limit else None, stderr=subprocess.PIPE, env=environment)
 
-    def fill(self, room):
-        """A run on a full disk: it ends by itself, with one line."""
+    def fill(self, room, results):
+        """A run on a full disk: it ends by itself, with one line. False: nothing was left to write, of so many results."""
+        if self.journal.exists() and len(journal_results(self.journal)[0]) == results:
+            return False
         run = self.start(limit=size_of(self.journal) + room)
         error = run.communicate(timeout=DEADLINE)[1].decode()
         if run.returncode != 4 or len(error.strip().splitlines()) != 1:
             self.faults.append(f"full disk: status {run.returncode}, expected 4 and one line: {error[:300]}")
+        return True
 
     def kill(self, growth):
         """Kills a run when the journal has grown by that. False: it ended before."""
@@ -151,8 +154,7 @@ def main():
         for i in range(arguments.kills):
             growth = max(1, size // (arguments.kills + 10))
             if arguments.full and i % arguments.full == arguments.full - 1:
-                load.fill(growth)
-                filled += 1
+                filled += load.fill(growth, len(expected))
             else:
                 killed += load.kill(growth)
         load.finish()
