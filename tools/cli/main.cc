@@ -29,6 +29,7 @@
 #include "qtx/format/file.h"
 #include "qtx/format/print.h"
 #include "standard_streams.h"
+#include "version.h"
 
 namespace qtx::cli {
 namespace {
@@ -807,6 +808,10 @@ int RunCommand(const CLI::App& app, const Commands& c) {
 // The status of what needs no parser: an unknown command, and `help`, whose words the parser would
 // take for a second command.
 std::optional<int> BeforeParsing(const CLI::App& app, std::span<char* const> words) {
+  const auto is = [words](std::size_t i, std::string_view word) { return words[i] == word; };
+  if (words.size() == 2 && is(0, "--version") && is(1, "--json")) {
+    return PrintDocument(VersionJson());
+  }
   const bool asks_help = !words.empty() && words[0] == std::string_view("help");
   if (asks_help) words = words.subspan(1);
   if (asks_help && words.size() == 1 && words[0] == std::string_view("--help")) words = {};
@@ -823,7 +828,9 @@ int Main(int argc, char** argv) {
   google::protobuf::SetLogHandler(nullptr);
   CLI::App app("Quantized tensors for ONNX: format, exact reference, conformance suite", "qtx");
   app.require_subcommand(1);
-  app.set_version_flag("--version", VersionText());
+  app.set_version_flag("--version", VersionText(),
+                       "Print version, commit and features; with --json after it, also how and of "
+                       "what the program was built, for programs");
   app.failure_message([](const CLI::App* program, const CLI::Error& error) {
     std::string name = program->get_name();
     for (const CLI::App* command : program->get_subcommands()) name += " " + command->get_name();

@@ -187,6 +187,7 @@ def commands(qtx, source):
     server = qtx.parent / "qtx-backend-faulty"
     validate = ["validate", "--suite", "cases", "--json"]
     return [
+        ("version", ["--version", "--json"], 0),
         ("check", ["check", "net.onnx", "--json", ">document.json"], 0),
         ("check", ["check", "broken.onnx", "net.onnx", "--json", "-"], 1),
         ("inspect", ["inspect", str(cases / "models/aww/model.onnx"), "--findings", "--json", "-"], 0),
