@@ -8,6 +8,7 @@
 //   Zero() Load(const int32*) Store(int32*, I32) Set(int32) AddI(I32, I32)
 //   SetF(float) LoadF(const float*) ToFloat(I32) Nearest(F32) -> I32, ties to even
 //   MulF MinF AbsF, MulAddF(a, b, c): a * b + c, rounded once or twice
+//   MulAddD(a, b, c): the same of kLanes / 2 binary64, rounded once; only where that is one instruction
 //   Fraction(F32 v, I32 nearest) v - nearest; MaxAbsF(F32 a, F32 b): the greater of a >= 0 and |b|
 //   AtLeast(F32 a, F32 b) -> unsigned, bit i: a[i] >= b[i]
 //   StoreNarrowed(uint8*, const I32 (&)[4], Narrowing, int64 n): n bytes, saturating all the way
@@ -24,6 +25,7 @@
 #include <cstddef>
 
 #include "engine/kernels.h"
+#include "engine/simd_float_function.h"
 #include "engine/simd_real.h"
 #include "engine/simd_scaling.h"
 
@@ -391,7 +393,12 @@ constexpr Kernels MakeKernels(std::string_view name,
           .multiply_twice = RunMultiply<Simd, MultiplyLaneTwice<Simd>>,
           .quantize = RunQuantize<Simd>,
           .real_tile = RunRealTile<Simd, double>,
-          .real_tile_of_floats = RunRealTile<Simd, float>};
+          .real_tile_of_floats = RunRealTile<Simd, float>,
+          .settle = RunSettle<Simd>,
+          .exp = RunFloatFunction<Simd, ExpOf>,
+          .sigmoid = RunFloatFunction<Simd, SigmoidOfFloat>,
+          .tanh = RunFloatFunction<Simd, TanhOfFloat>,
+          .exponentials = RunExponentials<Simd>};
 }
 
 }  // namespace qtx::backend::engine::simd

@@ -21,6 +21,14 @@ struct RealVectors {
     __builtin_memcpy(&values, p, sizeof(values));
     to = __builtin_convertvector(values, Sum);
   }
+  // Rounded once where the instruction set can, which the error bound of the sums allows.
+  static void AddProduct(Sum& sum, double factor, const Sum& values) {
+    if constexpr (requires { Simd::MulAddD(values, values, sum); }) {
+      sum = Simd::MulAddD(Sum{} + factor, values, sum);
+    } else {
+      sum += factor * values;
+    }
+  }
 };
 
 template <typename Simd, typename W, int kRows, int kVectors>
@@ -36,7 +44,7 @@ void RunRealBlock(const RealTile<W>& t, std::int64_t column) {
     for (int r = 0; r < kRows; ++r) {
       const double factor = t.rows[r][k];
 #pragma GCC unroll 12
-      for (int v = 0; v < kVectors; ++v) sums[r][v] += factor * values[v];
+      for (int v = 0; v < kVectors; ++v) Vectors::AddProduct(sums[r][v], factor, values[v]);
     }
   }
 #pragma GCC unroll 4

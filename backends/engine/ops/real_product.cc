@@ -55,26 +55,22 @@ double RealResults::Bound(std::int64_t terms, double products, double addend) {
 
 void RealResults::Settle(std::span<const double> sums, const float* addend,
                          std::int64_t addend_step, double bound, std::int64_t element) {
-  constexpr std::size_t kBlock = 64;
-  constexpr float kNone = 0;
-  const float* to_add = addend == nullptr ? &kNone : addend;
-  const std::int64_t step = addend == nullptr ? 0 : addend_step;
+  constexpr std::size_t kBlock = 256;
+  static constexpr float kNone = 0;
+  std::array<std::int32_t, kBlock> doubtful;
   float* y = y_->tensor.As<float>().data() + element;
-  std::array<bool, kBlock> doubtful;
   for (std::size_t first = 0; first < sums.size(); first += kBlock) {
-    const std::size_t n = std::min(kBlock, sums.size() - first);
-    bool any = false;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double sum = sums[first + i] +
-                         static_cast<double>(to_add[static_cast<std::int64_t>(first + i) * step]);
-      const auto low = static_cast<float>(sum - bound);
-      const auto high = static_cast<float>(sum + bound);
-      y[first + i] = high;
-      doubtful[i] = !(low == high);  // a NaN is
-      any |= doubtful[i];
+    RealSums of{.sums = sums.data() + first, .addend = &kNone, .bound = bound, .y = y + first};
+    of.n = static_cast<std::int64_t>(std::min(kBlock, sums.size() - first));
+    if (addend != nullptr) {
+      of.addend = addend + static_cast<std::int64_t>(first) * addend_step;
+      of.addend_step = addend_step;
     }
-    for (std::size_t i = 0; any && i < n; ++i) {
-      if (doubtful[i]) PutExactly(element + static_cast<std::int64_t>(first + i));
+    const std::int64_t count = settle_(of, doubtful.data());
+    if (count == 0) continue;
+    const std::lock_guard lock(*exactly_);
+    for (std::int64_t i = 0; i < count; ++i) {
+      PutExactly(element + static_cast<std::int64_t>(first) + doubtful[At(i)]);
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -27,7 +28,8 @@ std::vector<double> DoublesOf(const format::Tensor& tensor);
 class RealResults {
  public:
   /// REQUIRES: TakesRealProducts, and MakeSum accepts them.
-  RealResults(Sum sum, Walk walk, Value* y) : sum_(std::move(sum)), walk_(std::move(walk)), y_(y) {}
+  RealResults(const NodePlan& node, Sum sum, Walk walk, Value* y)
+      : settle_(node.kernels().settle), sum_(std::move(sum)), walk_(std::move(walk)), y_(y) {}
 
   const Sum& sum() const { return sum_; }
   /// A new run: operands may have changed.
@@ -36,7 +38,7 @@ class RealResults {
   /// magnitudes of the products have no greater sum than `products`.
   static double Bound(std::int64_t terms, double products, double addend);
   /// y[element + i] = sums[i] + addend[i * addend_step], rounded once. `bound`: of Bound. An addend
-  /// of nullptr is 0.
+  /// of nullptr is 0; a step is 0 or 1. Several threads may settle different elements.
   void Settle(std::span<const double> sums, const float* addend, std::int64_t addend_step,
               double bound, std::int64_t element);
 
@@ -44,16 +46,18 @@ class RealResults {
   Term TermAt(const Value& value, std::optional<std::vector<Term>>& reals, std::int64_t i) const;
   void PutExactly(std::int64_t element);
 
+  std::int64_t (*settle_)(const RealSums&, std::int32_t*);
   Sum sum_;
   Walk walk_;
   Value* y_;
+  std::unique_ptr<std::mutex> exactly_ = std::make_unique<std::mutex>();  // of what is below
   std::optional<RealWriter> writer_;
   std::optional<std::vector<Term>> a_, b_;  // of operands that are not FLOAT, once they are needed
   std::vector<Pair> taps_;
   std::vector<Term> terms_;
 };
 
-/// nullptr if padding or strides take more memory than they are worth.
+/// nullptr if padding or strides take more memory than they are worth, or than there is.
 std::unique_ptr<Step> MakeRealConv(const NodePlan& node, const ConvShape& shape,
                                    RealResults results);
 std::unique_ptr<Step> MakeRealMatMul(const NodePlan& node, const MatrixShape& shape,
