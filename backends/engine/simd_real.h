@@ -23,8 +23,8 @@ struct RealVectors {
   }
   // Rounded once where the instruction set can, which the error bound of the sums allows.
   static void AddProduct(Sum& sum, double factor, const Sum& values) {
-    if constexpr (requires { Simd::MulAddD(values, values, sum); }) {
-      sum = Simd::MulAddD(Sum{} + factor, values, sum);
+    if constexpr (requires { Simd::AddProductD(sum, factor, values); }) {
+      sum = Simd::AddProductD(sum, factor, values);
     } else {
       sum += factor * values;
     }

@@ -201,22 +201,36 @@ class RealConv : public Step {
     }
   }
 
-  // The sums of a filter at `sums.size()` positions of the image, from `from` on.
+  // The sums of a filter at `sums.size()` positions of the image, from `from` on: all are rounded,
+  // and those of the output copied.
   void Settle(std::span<const double> sums, std::int64_t from, std::int64_t n, std::int64_t m,
               double greatest) {
     const Sum& sum = results_.sum();
     const float* bias = sum.addend == nullptr ? nullptr : sum.addend->tensor.As<float>().data() + m;
     const double bound = RealResults::Bound(Depth(), greatest * magnitudes_[At(m)],
                                             bias == nullptr ? 0 : std::fabs(*bias));
+    std::array<float, At(kChunk)> rounded;
+    std::array<std::int32_t, At(kChunk)> doubtful;
+    const std::int64_t count =
+        results_.Round(sums, bias, 0, bound, rounded.data(), doubtful.data());
     const std::int64_t plane = (n * shape_.filters + m) * shape_.Positions();
+    const std::int64_t width = window_.x.output;
     const auto end = from + static_cast<std::int64_t>(sums.size());
-    for (std::int64_t line = from / image_.columns(); line * image_.columns() < end; ++line) {
-      const std::int64_t start = line * image_.columns();
+    std::int64_t line = from / image_.columns();
+    for (std::int64_t start = line * image_.columns(); start < end;
+         start += image_.columns(), ++line) {
       const std::int64_t first = std::max(start, from);
-      const std::int64_t last = std::min(start + window_.x.output, end);
+      const std::int64_t last = std::min(start + width, end);
       if (first >= last) continue;
-      results_.Settle(sums.subspan(At(first - from), At(last - first)), bias, 0, bound,
-                      plane + line * window_.x.output + first - start);
+      std::copy(rounded.data() + (first - from), rounded.data() + (last - from),
+                results_.y() + plane + line * width + first - start);
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t position = from + doubtful[At(i)];
+      const std::int64_t x = position % image_.columns();
+      if (x >= width) continue;
+      results_.Put(plane + position / image_.columns() * width + x, weights_.data() + m * Depth(),
+                   image_.data() + position, offsets_, bias == nullptr ? 0 : *bias);
     }
   }
 

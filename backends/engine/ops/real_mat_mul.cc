@@ -142,27 +142,31 @@ class RealMatMul : public Step {
       const std::int64_t y_row = static_cast<std::int64_t>(matrix) * shape_.rows + row + r;
       const double products =
           empty ? 0 : greatest_[static_cast<std::size_t>(first_row + r)] * b->greatest;
-      Settle({sums.data() + r * width, static_cast<std::size_t>(n)}, products,
-             y_row * shape_.columns + column);
+      Settle(tile, r, static_cast<std::size_t>(n), products, y_row * shape_.columns + column);
     }
   }
 
-  void Settle(std::span<const double> sums, double products, std::int64_t element) {
+  // Row `r` of a tile: the first `n` sums become y from `element` on.
+  void Settle(const RealTile<W>& tile, int r, std::size_t n, double products,
+              std::int64_t element) {
     const Sum& sum = results_.sum();
-    if (sum.addend == nullptr) {
-      const double bound = RealResults::Bound(shape_.depth, products, 0);
-      return results_.Settle(sums, nullptr, 0, bound, element);
-    }
-    const auto all = sum.addend->tensor.As<float>();
     double greatest = 0;
-    std::array<float, static_cast<std::size_t>(kPanel)> addend;
-    for (std::size_t i = 0; i < sums.size(); ++i) {
+    std::array<float, static_cast<std::size_t>(kPanel)> addend{};
+    for (std::size_t i = 0; i < n && sum.addend != nullptr; ++i) {
       const std::int64_t index = sum.addend_index[static_cast<std::size_t>(element) + i];
-      addend[i] = all[static_cast<std::size_t>(index)];
+      addend[i] = sum.addend->tensor.As<float>()[static_cast<std::size_t>(index)];
       greatest = std::max<double>(greatest, std::fabs(addend[i]));
     }
     const double bound = RealResults::Bound(shape_.depth, products, greatest);
-    results_.Settle(sums, addend.data(), 1, bound, element);
+    std::array<std::int32_t, static_cast<std::size_t>(kPanel)> doubtful;
+    const std::int64_t count = results_.Round({tile.sums + r * tile.columns, n}, addend.data(), 1,
+                                              bound, results_.y() + element, doubtful.data());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int32_t c = doubtful[static_cast<std::size_t>(i)];
+      results_.Put(element + c, tile.rows[r], tile.taps == 0 ? nullptr : tile.values + c,
+                   {tile.offsets, static_cast<std::size_t>(tile.taps)},
+                   addend[static_cast<std::size_t>(c)]);
+    }
   }
 
   MatrixShape shape_;
