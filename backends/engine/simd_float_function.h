@@ -20,18 +20,17 @@ struct FloatVectors {
   typedef std::int64_t Bits __attribute__((vector_size(kLanes * sizeof(double))));
   typedef Float Single __attribute__((vector_size(kLanes * sizeof(Float))));
 
-  static void Load(const float* p, Real& to) {
-    Single values;
-    __builtin_memcpy(&values, p, sizeof(values));
-    to = __builtin_convertvector(values, Real);
-  }
-  static void Round(const Real& from, float* p) {
-    const Single values = __builtin_convertvector(from, Single);
-    __builtin_memcpy(p, &values, sizeof(values));
+  static void Load(const float* p, Real& to) { RealVectors<Simd, Float>::Load(p, to); }
+  static void Round(const Real& from, Single& to) {
+    if constexpr (requires { Simd::NarrowD(from); }) {
+      to = Simd::NarrowD(from);
+    } else {
+      to = __builtin_convertvector(from, Single);
+    }
   }
 };
 
-/// For x in [-kReach, kReach]: exp(x) = power * (1 + rest), where power is a power of two. With u =
+/// For x in [-kExpReach, kExpReach]: exp(x) = power * (1 + rest), where power is a power of two. With u =
 /// 2^-53: k ln 2 in two parts, of which the first has 32 bits and so an exact product, leaves |r| <=
 /// 0.35 within u (and r = x where k = 0); the series of exp(r) - 1 to r^14 errs by 2^-56 of itself,
 /// and each of its steps adds an error of at most 2 u of a value near 1 to what r / n <= 0.18 of the
@@ -124,8 +123,8 @@ std::int64_t RoundBetween(std::int64_t n, const Bounds& bounds, float* y, std::i
     std::int64_t i = first;
     for (; i + kLanes <= end; i += kLanes) {
       bounds(i, kLanes, below, above);
-      least = __builtin_convertvector(below, typename V::Single);
-      most = __builtin_convertvector(above, typename V::Single);
+      V::Round(below, least);
+      V::Round(above, most);
       equal &= least == most;
       __builtin_memcpy(low + (i - first), &least, sizeof(least));
       __builtin_memcpy(y + i, &most, sizeof(most));
@@ -133,12 +132,12 @@ std::int64_t RoundBetween(std::int64_t n, const Bounds& bounds, float* y, std::i
     bool all = true;
     for (int lane = 0; lane < kLanes; ++lane) all &= equal[lane] != 0;
     if (i < end) {
-      float rounded[std::size_t{kLanes}];
+      const auto bytes = static_cast<std::size_t>(end - i) * sizeof(float);
       bounds(i, end - i, below, above);
-      V::Round(below, rounded);
-      __builtin_memcpy(low + (i - first), rounded, static_cast<std::size_t>(end - i) * sizeof(float));
-      V::Round(above, rounded);
-      __builtin_memcpy(y + i, rounded, static_cast<std::size_t>(end - i) * sizeof(float));
+      V::Round(below, least);
+      V::Round(above, most);
+      __builtin_memcpy(low + (i - first), &least, bytes);
+      __builtin_memcpy(y + i, &most, bytes);
       all = false;
     }
     if (!all) count += ListDoubtful<V>(low, y + first, end - first, first, doubtful + count);

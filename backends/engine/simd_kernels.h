@@ -8,6 +8,8 @@
 //   Zero() Load(const int32*) Store(int32*, I32) Set(int32) AddI(I32, I32)
 //   SetF(float) LoadF(const float*) ToFloat(I32) Nearest(F32) -> I32, ties to even
 //   MulF MinF AbsF, MulAddF(a, b, c): a * b + c, rounded once or twice
+//   WidenD(const float*) -> D, NarrowD(D) -> a vector of binary32: only where the compiler's own
+//   conversion of vectors is slower (GCC 12 takes AVX's apart)
 //   AddProductD(D sum, double factor, D values): sum + factor * values of kLanes / 2 binary64, rounded
 //   once; only where that is one instruction
 //   Fraction(F32 v, I32 nearest) v - nearest; MaxAbsF(F32 a, F32 b): the greater of a >= 0 and |b|
