@@ -30,11 +30,12 @@ struct FloatVectors {
   }
 };
 
-/// For x in [-kExpReach, kExpReach]: exp(x) = power * (1 + rest), where power is a power of two. With u =
-/// 2^-53: k ln 2 in two parts, of which the first has 32 bits and so an exact product, leaves |r| <=
-/// 0.35 within u (and r = x where k = 0); the series of exp(r) - 1 to r^14 errs by 2^-56 of itself,
-/// and each of its steps adds an error of at most 2 u of a value near 1 to what r / n <= 0.18 of the
-/// step before has left. `rest` is within 8 u of itself, or where k is not 0 within 8 u.
+/// For x in [-kExpReach, kExpReach]: exp(x) = power * (1 + rest), where power is a power of two.
+/// With u = 2^-53: k ln 2 in two parts, of which the first has 32 bits and so an exact product,
+/// leaves |r| <= 0.35 within u (and r = x where k = 0); the series of exp(r) - 1 to r^14 errs by
+/// 2^-56 of itself, and each of its steps adds an error of at most 2 u of a value near 1 to what r
+/// / n <= 0.18 of the step before has left. `rest` is within 8 u of itself, or where k is not 0
+/// within 8 u.
 inline constexpr double kExpReach = 200;
 
 template <typename V>
@@ -98,8 +99,8 @@ struct TanhOfFloat {
 
 /// Lists the elements of y[0, n) that are not those of `low`; the first has index `first`.
 template <typename V>
-std::int64_t ListDoubtful(const float* low, const float* y, std::int64_t n,
-                                 std::int64_t first, std::int32_t* doubtful) {
+std::int64_t ListDoubtful(const float* low, const float* y, std::int64_t n, std::int64_t first,
+                          std::int32_t* doubtful) {
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     if (!(low[i] == y[i])) doubtful[count++] = static_cast<std::int32_t>(first + i);

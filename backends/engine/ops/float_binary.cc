@@ -88,10 +88,10 @@ struct Named {
   std::string_view op_type;
   std::unique_ptr<Step> (*make)(std::span<const Value* const>, Value*, Threads&);
 };
-constexpr std::array kOperations{
-    Named{"Add", Make<Plus>},       Named{"Div", Make<Over>},    Named{"Max", Make<Greater2>},
-    Named{"Min", Make<Lesser2>},    Named{"Mul", Make<Times>},   Named{"PRelu", Make<Sloped>},
-    Named{"Sub", Make<Minus>},      Named{"Sum", Make<Plus>}};
+constexpr std::array kOperations{Named{"Add", Make<Plus>},     Named{"Div", Make<Over>},
+                                 Named{"Max", Make<Greater2>}, Named{"Min", Make<Lesser2>},
+                                 Named{"Mul", Make<Times>},    Named{"PRelu", Make<Sloped>},
+                                 Named{"Sub", Make<Minus>},    Named{"Sum", Make<Plus>}};
 
 }  // namespace
 

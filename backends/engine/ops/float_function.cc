@@ -14,18 +14,14 @@ namespace {
 constexpr std::int64_t kBlock = 1024;
 
 // Rounds y[i] = f(x[i]) for i < n <= kBlock, lists the doubtful elements and returns their number.
-using BlockFunction = std::function<std::int64_t(const float* x, std::int64_t n, float* y,
-                                                 std::int32_t* doubtful)>;
+using BlockFunction =
+    std::function<std::int64_t(const float* x, std::int64_t n, float* y, std::int32_t* doubtful)>;
 
 class FloatFunctionStep : public Step {
  public:
   FloatFunctionStep(const Value* x, Value* y, BlockFunction block, Function exactly,
                     Threads& threads)
-      : x_(x),
-        y_(y),
-        block_(std::move(block)),
-        exactly_(std::move(exactly)),
-        threads_(threads) {}
+      : x_(x), y_(y), block_(std::move(block)), exactly_(std::move(exactly)), threads_(threads) {}
 
   std::string_view Path() const override { return "floats"; }
   Result<void> Run() override {
@@ -39,9 +35,8 @@ class FloatFunctionStep : public Step {
  private:
   void RunBlock(std::int64_t first, std::int64_t n) {
     std::array<std::int32_t, kBlock> doubtful;
-    const std::int64_t count =
-        block_(x_->tensor.As<float>().data() + first, n, y_->tensor.As<float>().data() + first,
-               doubtful.data());
+    const std::int64_t count = block_(x_->tensor.As<float>().data() + first, n,
+                                      y_->tensor.As<float>().data() + first, doubtful.data());
     if (count == 0) return;
     const std::lock_guard lock(one_by_one_);
     const NumberReader x(x_->tensor);

@@ -1,5 +1,5 @@
-// Functions of one FLOAT in arithmetic `exact`: by binary64 with an error bound, or by one operation
-// that is exact; by numbers where the bound does not decide how the value rounds.
+// Functions of one FLOAT in arithmetic `exact`: by binary64 with an error bound, or by one
+// operation that is exact; by numbers where the bound does not decide how the value rounds.
 #pragma once
 
 #include <memory>

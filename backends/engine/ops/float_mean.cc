@@ -23,7 +23,8 @@ class FloatMean : public Step {
     const auto planes = static_cast<std::int64_t>(walk_.planes.size());
     if (planes == 0) return {};
     RealWriter writer(y_->tensor);
-    const auto nanoseconds = static_cast<std::int64_t>(walk_.terms / static_cast<double>(walk_.positions));
+    const auto nanoseconds =
+        static_cast<std::int64_t>(walk_.terms / static_cast<double>(walk_.positions));
     for (std::int64_t position = 0; position < walk_.positions; ++position) {
       const std::int64_t divisor = walk_.taps_at(position, taps_);
       threads_.For((planes + kPlanes - 1) / kPlanes, nanoseconds, [&](std::int64_t i) {
@@ -42,8 +43,7 @@ class FloatMean : public Step {
     return sum_.b == nullptr ? value : value * value;
   }
 
-  void RunElement(std::int64_t position, std::int64_t p, std::int64_t divisor,
-                  RealWriter& writer) {
+  void RunElement(std::int64_t position, std::int64_t p, std::int64_t divisor, RealWriter& writer) {
     const float* plane =
         sum_.a->tensor.As<float>().data() + walk_.planes[static_cast<std::size_t>(p)].a;
     std::array<CompensatedSum, kChains> sums;

@@ -1,5 +1,5 @@
-// Sums and means of FLOAT, and sums of squares, in arithmetic `exact`: binary64 that knows what each
-// of its additions lost.
+// Sums and means of FLOAT, and sums of squares, in arithmetic `exact`: binary64 that knows what
+// each of its additions lost.
 #pragma once
 
 #include <cmath>

@@ -80,8 +80,8 @@ class FloatPool : public Step {
 
   std::string_view Path() const override { return "float pool"; }
   Result<void> Run() override {
-    const std::int64_t work = planes_ * window_.y.output * window_.x.output * window_.y.kernel *
-                              window_.x.kernel;
+    const std::int64_t work =
+        planes_ * window_.y.output * window_.x.output * window_.y.kernel * window_.x.kernel;
     threads_.For(planes_, work, [&](std::int64_t plane) {
       Line line(window_.x.output);
       for (std::int64_t oy = 0; oy < window_.y.output; ++oy) RunLine(plane, oy, line);
@@ -150,8 +150,8 @@ class FloatAveragePool : public FloatPool<MeanLine> {
     for (std::int64_t ox = 0; ox < window_.x.output; ++ox) {
       const Taps& columns = columns_[At(ox)];
       const std::int64_t terms = rows.count * columns.count;
-      const std::int64_t divisor = std::max<std::int64_t>(
-          count_padding_ ? rows.counted * columns.counted : terms, 1);
+      const std::int64_t divisor =
+          std::max<std::int64_t>(count_padding_ ? rows.counted * columns.counted : terms, 1);
       const BoundedMean mean = MeanOf(line.at(ox), terms, divisor);
       const auto low = static_cast<float>(mean.value - mean.error);
       const auto high = static_cast<float>(mean.value + mean.error);

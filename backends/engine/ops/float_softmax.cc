@@ -118,7 +118,8 @@ class FloatSoftmax : public Step {
   Logarithm LogarithmOf(double rest) const {
     const double inherited = rest / (1 + rest) * (kExponential + sums_);
     if (rest < 0x1p-10) {
-      const double series = rest * (1 - rest * (1.0 / 2 - rest * (1.0 / 3 - rest * (1.0 / 4 - rest / 5))));
+      const double series =
+          rest * (1 - rest * (1.0 / 2 - rest * (1.0 / 3 - rest * (1.0 / 4 - rest / 5))));
       return {series, inherited + series * 0x1p-50};
     }
     const double near = std::log1p(rest);

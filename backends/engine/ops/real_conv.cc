@@ -35,8 +35,7 @@ class PhasedImage {
 
   // Kernels read whole chunks of positions, beyond the last one.
   std::int64_t Bytes() const {
-    return (static_cast<std::int64_t>(Size()) + kChunk) *
-           static_cast<std::int64_t>(sizeof(double));
+    return (static_cast<std::int64_t>(Size()) + kChunk) * static_cast<std::int64_t>(sizeof(double));
   }
   // Takes Bytes() of memory for one run. The padding is zero, which Fill leaves as it is.
   void Begin(std::byte* memory) {
@@ -154,9 +153,8 @@ class RealConv : public Step {
     for (std::int64_t n = 0; n < shape_.batch; ++n) {
       for (std::int64_t g = 0; g < shape_.groups; ++g) {
         const T* group = images + (n * shape_.groups + g) * channels * size;
-        threads_.For(channels, channels * size, [&](std::int64_t c) {
-          greatest_[At(c)] = image_.Fill(c, group + c * size);
-        });
+        threads_.For(channels, channels * size,
+                     [&](std::int64_t c) { greatest_[At(c)] = image_.Fill(c, group + c * size); });
         MultiplyGroup(n, g, *std::ranges::max_element(greatest_));
       }
     }

@@ -187,8 +187,7 @@ std::unique_ptr<Step> MakeRealMatMul(const NodePlan& node, const MatrixShape& sh
     return std::make_unique<RealMatMul<float>>(node, shape, std::move(results),
                                                kernels.real_tile_of_floats);
   }
-  return std::make_unique<RealMatMul<double>>(node, shape, std::move(results),
-                                              kernels.real_tile);
+  return std::make_unique<RealMatMul<double>>(node, shape, std::move(results), kernels.real_tile);
 }
 
 }  // namespace qtx::backend::engine
