@@ -10,6 +10,7 @@
 #include "engine/ops/inexact_binary.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/reals.h"
+#include "engine/ops/word_binary.h"
 #include "engine/plan.h"
 
 namespace qtx::backend::engine {
@@ -78,6 +79,8 @@ StepResult PrepareBinary(const NodePlan& node, BinaryOperation operation) {
   for (const Value* value : {a, b, static_cast<const Value*>(y)}) {
     QTX_RETURN_IF_ERROR(CheckReals(node, *value));
   }
+  auto words = MakeWordBinary(node, operation, a, b, y);
+  if (words != nullptr) return words;
   return std::make_unique<Binary>(operation, a, b, y);
 }
 
