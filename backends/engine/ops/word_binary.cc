@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "engine/double_double.h"
+#include "engine/exact.h"
 #include "engine/ops/broadcast.h"
 
 namespace qtx::backend::engine {
@@ -123,22 +123,10 @@ class WordBinary : public Step {
     return certain;
   }
 
-  // The nearest integer, ties to even: the real less a midpoint, whose sign is certain. The real is
-  // the sum of two binary64; a midpoint, of 18 bits times 24, is one; and close to it the greater
-  // of the two less the midpoint is exact (Sterbenz).
   double Settled(double a, double b) const {
-    const double steps = std::clamp(StepsOf(a, b), Low(), High());
-    const double below = std::floor(steps);
-    if (std::fabs(steps - below - 0.5) > 0x1p-20) return std::nearbyint(steps);
-    const double midpoint = (below + 0.5) * output_.scale;
-    const DoubleDouble real = multiplies_ ? Product(a * b, unit_) : TwoSum(a * left_, b * right_);
-    const double beyond = (real.high - midpoint) + real.low;
-    if (beyond != 0) return beyond < 0 ? below : below + 1;
-    return std::fmod(below, 2) == 0 ? below : below + 1;
-  }
-  static DoubleDouble Product(double a, double b) {
-    const double high = a * b;
-    return {high, std::fma(a, b, -high)};
+    const DoubleDouble real =
+        multiplies_ ? TwoProduct(a * b, unit_) : TwoSum(a * left_, b * right_);
+    return static_cast<double>(RoundPairHalfEven(real, output_.scale, output_.Rounded()));
   }
 
   template <typename T>
