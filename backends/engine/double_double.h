@@ -24,6 +24,12 @@ inline DoubleDouble TwoSum(double a, double b) {
   return {sum, (a - (sum - part)) + (b - part)};
 }
 
+/// a * b exactly, unless it underflows.
+inline DoubleDouble TwoProduct(double a, double b) {
+  const double product = a * b;
+  return {product, std::fma(a, b, -product)};
+}
+
 inline DoubleDouble operator+(const DoubleDouble& a, const DoubleDouble& b) {
   const DoubleDouble high = TwoSum(a.high, b.high);
   const DoubleDouble low = TwoSum(a.low, b.low);

@@ -179,6 +179,24 @@ std::int64_t RoundHalfEven(const Quotient& value, format::IntegerRange range) {
   return RoundHalfEvenExactly(value, range, static_cast<std::int64_t>(nearest));
 }
 
+// A midpoint, of 20 bits times 24, is a binary64; close to it `high` less the midpoint is exact
+// (Sterbenz), so that the sign of what is beyond it is certain.
+std::int64_t RoundPairHalfEven(const DoubleDouble& real, double unit, format::IntegerRange range) {
+  const auto low = static_cast<double>(range.min);
+  const auto high = static_cast<double>(range.max);
+  const double steps = real.high / unit;
+  if (steps <= low - 1) return range.min;
+  if (steps >= high + 1) return range.max;
+  const double below = std::floor(steps);
+  double nearest = std::nearbyint(steps);
+  if (std::fabs(steps - below - 0.5) < 0x1p-20) {
+    const double beyond = (real.high - (below + 0.5) * unit) + real.low;
+    const bool up = beyond != 0 ? beyond > 0 : std::fmod(below, 2) != 0;
+    nearest = up ? below + 1 : below;
+  }
+  return static_cast<std::int64_t>(std::clamp(nearest, low, high));
+}
+
 float RoundToFloat(std::span<const Term> terms, std::int64_t divisor) {
   const auto count = static_cast<double>(divisor);
   const auto [estimate, error] = Estimate(terms, count);

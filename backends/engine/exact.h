@@ -51,6 +51,10 @@ std::int64_t RoundHalfEvenExactly(const Quotient& value, format::IntegerRange ra
 /// The same, but in binary64 where its error bound allows.
 std::int64_t RoundHalfEven(const Quotient& value, format::IntegerRange range);
 
+/// clamp(roundHalfEven((high + low) / unit)) of an exact sum of two binary64, of which `low` is at
+/// most half an ulp of `high`.  REQUIRES: unit is a binary32 above 0, the range within 2^18.
+std::int64_t RoundPairHalfEven(const DoubleDouble& real, double unit, format::IntegerRange range);
+
 /// The finite sum / divisor rounded once to binary32, ties to even; beyond the largest finite value
 /// it is infinite.
 float RoundToFloat(std::span<const Term> terms, std::int64_t divisor = 1);

@@ -166,6 +166,22 @@ struct RealTile {
   double* sums = nullptr;
 };
 
+/// Sums that are within `bound` of what they stand for, and the FLOAT they become:
+///   y[i] = sums[i] + addend[i * addend_step], where the step is 0 or 1.
+struct RealSums {
+  const double* sums = nullptr;
+  std::int64_t n = 0;
+  const float* addend = nullptr;
+  std::int64_t addend_step = 0;
+  double bound = 0;
+  float* y = nullptr;
+};
+
+/// y[i] = f(x[i]) for i < n, rounded to binary32. Lists the indices of doubtful elements, which NaN
+/// always is, and returns their number.
+using FloatFunction = std::int64_t (*)(const float* x, std::int64_t n, float* y,
+                                       std::int32_t* doubtful);
+
 struct Kernels {
   std::string_view name;
   /// True if the kernels take 8-bit values as int8, false if as uint8. All 8-bit buffers have that
@@ -210,6 +226,13 @@ struct Kernels {
 
   void (*real_tile)(const RealTile<double>& tile) = nullptr;
   void (*real_tile_of_floats)(const RealTile<float>& tile) = nullptr;
+  /// Rounds sums. Lists the indices of doubtful elements, as NaN and infinities are, and returns
+  /// their number.
+  std::int64_t (*settle)(const RealSums& sums, std::int32_t* doubtful) = nullptr;
+
+  FloatFunction exp = nullptr, sigmoid = nullptr, tanh = nullptr;
+  /// y[i] = exp(x[i]) within 2^-48 of itself for i < n and |x[i]| <= 200; beyond, the value at 200.
+  void (*exponentials)(const double* x, std::int64_t n, double* y) = nullptr;
 };
 
 /// Number of readable bytes after the last activation and weight, so that kernels can read whole

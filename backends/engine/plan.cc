@@ -145,6 +145,8 @@ Result<Buffer*> Workspace::MakeComputedBuffer(Forms& forms, Layout layout) {
     Append(std::make_unique<ChangeBufferLayout>(other, buffer));
   } else {
     Append(std::make_unique<ChangeForm>(forms.value, buffer, true, forms.node == 0));
+    // RunInside reads it again, and without this step: other buffers must not take its memory.
+    if (forms.node == 0) Arena::Use(*buffer, model().graph.nodes.size());
   }
   return buffer;
 }

@@ -8,10 +8,13 @@
 //   Zero() Load(const int32*) Store(int32*, I32) Set(int32) AddI(I32, I32)
 //   SetF(float) LoadF(const float*) ToFloat(I32) Nearest(F32) -> I32, ties to even
 //   MulF MinF AbsF, MulAddF(a, b, c): a * b + c, rounded once or twice
-//   Fraction(F32 v, I32 nearest) v - nearest; MaxAbsF(F32 a, F32 b): the greater of a >= 0 and |b|
-//   AtLeast(F32 a, F32 b) -> unsigned, bit i: a[i] >= b[i]
-//   StoreNarrowed(uint8*, const I32 (&)[4], Narrowing, int64 n): n bytes, saturating all the way
-//   LoadBytes(const uint8*) -> I32, of bytes of a buffer (Kernels::signed_bytes)
+//   WidenD(const float*) -> D, NarrowD(D) -> a vector of binary32: only where the compiler's own
+//   conversion of vectors is slower (GCC 12 takes AVX's apart)
+//   AddProductD(D sum, double factor, D values): sum + factor * values of kLanes / 2 binary64,
+//   rounded once; only where that is one instruction Fraction(F32 v, I32 nearest) v - nearest;
+//   MaxAbsF(F32 a, F32 b): the greater of a >= 0 and |b| AtLeast(F32 a, F32 b) -> unsigned, bit i:
+//   a[i] >= b[i] StoreNarrowed(uint8*, const I32 (&)[4], Narrowing, int64 n): n bytes, saturating
+//   all the way LoadBytes(const uint8*) -> I32, of bytes of a buffer (Kernels::signed_bytes)
 // A type Dot of operands A and W supplies
 //   kGroup, kPairLimit, Vector (of kGroup * kLanes weights), Broadcast
 //   Load(const W*) -> Vector, Spread(const A*) -> Broadcast: one group to every lane
@@ -24,6 +27,7 @@
 #include <cstddef>
 
 #include "engine/kernels.h"
+#include "engine/simd_float_function.h"
 #include "engine/simd_real.h"
 #include "engine/simd_scaling.h"
 
@@ -391,7 +395,12 @@ constexpr Kernels MakeKernels(std::string_view name,
           .multiply_twice = RunMultiply<Simd, MultiplyLaneTwice<Simd>>,
           .quantize = RunQuantize<Simd>,
           .real_tile = RunRealTile<Simd, double>,
-          .real_tile_of_floats = RunRealTile<Simd, float>};
+          .real_tile_of_floats = RunRealTile<Simd, float>,
+          .settle = RunSettle<Simd>,
+          .exp = RunFloatFunction<Simd, ExpOf>,
+          .sigmoid = RunFloatFunction<Simd, SigmoidOfFloat>,
+          .tanh = RunFloatFunction<Simd, TanhOfFloat>,
+          .exponentials = RunExponentials<Simd>};
 }
 
 }  // namespace qtx::backend::engine::simd

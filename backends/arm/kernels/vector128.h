@@ -27,6 +27,9 @@ struct Vector128 {
   static F32 MulF(F32 a, F32 b) { return vmulq_f32(a, b); }
   static F32 MinF(F32 a, F32 b) { return vminq_f32(a, b); }
   static F32 MulAddF(F32 a, F32 b, F32 c) { return vfmaq_f32(c, a, b); }
+  static float64x2_t AddProductD(float64x2_t sum, double factor, float64x2_t values) {
+    return vfmaq_n_f64(sum, values, factor);
+  }
   static F32 Fraction(F32 v, I32 nearest) { return vsubq_f32(v, vcvtq_f32_s32(nearest)); }
   static F32 AbsF(F32 a) { return vabsq_f32(a); }
   static F32 MaxAbsF(F32 a, F32 b) { return vmaxq_f32(a, vabsq_f32(b)); }

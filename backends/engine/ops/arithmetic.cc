@@ -8,6 +8,7 @@
 #include "engine/elements.h"
 #include "engine/ops/elementwise.h"
 #include "engine/ops/float_binary.h"
+#include "engine/ops/float_function.h"
 #include "engine/ops/function.h"
 #include "engine/ops/operators.h"
 
@@ -94,7 +95,7 @@ StepResult PrepareArithmetic(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const format::Dims dims, node.InferredDims());
   QTX_ASSIGN_OR_RETURN(auto operands, ElementwiseOperands::Of(node, dims));
   QTX_RETURN_IF_ERROR(CheckTypes(node, operands.inputs(), operands.y(), op->plain));
-  auto floats = MakeFloatBinary(op->op_type, operands.inputs(), operands.y());
+  auto floats = MakeFloatBinary(node, operands.inputs(), operands.y());
   if (floats != nullptr) return operands.Finish(node, std::move(floats));
   auto step = MakeElementwise(operands.inputs(), operands.y(), op->apply);
   const Value* last = operands.inputs().back();
@@ -133,6 +134,8 @@ StepResult PrepareFunction(const NodePlan& node) {
   QTX_RETURN_IF_ERROR(
       CheckTypes(node, operands.inputs(), operands.y(), any ? Plain::kNumbers : Plain::kDouble));
   QTX_ASSIGN_OR_RETURN(Function function, FunctionOf(node));
+  auto floats = MakeFloatFunction(node, operands.inputs()[0], operands.y(), function);
+  if (floats != nullptr) return operands.Finish(node, std::move(floats));
   return operands.Finish(
       node, MakeElementwise(operands.inputs(), operands.y(),
                             [f = std::move(function)](Operands o) { return f(o[0]); }));

@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "engine/ops/elementwise.h"
+#include "engine/ops/float_binary.h"
 #include "engine/ops/indexing.h"
 #include "engine/ops/inexact_binary.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/reals.h"
+#include "engine/ops/word_binary.h"
 #include "engine/plan.h"
 
 namespace qtx::backend::engine {
@@ -72,9 +74,13 @@ StepResult PrepareBinary(const NodePlan& node, BinaryOperation operation) {
     return node.Unsupported("elements of type " + std::string(format::Name(type)));
   }
   if (FitsTable(std::array{a, b}, y)) return PrepareArithmetic(node);
+  auto floats = MakeFloatBinary(node, std::array{a, b}, y);
+  if (floats != nullptr) return floats;
   for (const Value* value : {a, b, static_cast<const Value*>(y)}) {
     QTX_RETURN_IF_ERROR(CheckReals(node, *value));
   }
+  auto words = MakeWordBinary(node, operation, a, b, y);
+  if (words != nullptr) return words;
   return std::make_unique<Binary>(operation, a, b, y);
 }
 

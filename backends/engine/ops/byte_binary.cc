@@ -105,22 +105,20 @@ class ByteBinary : public Step {
     }
   }
 
-  Term TermOf(const Side& side, std::uint8_t byte) const {
+  double DifferenceOf(const Side& side, std::uint8_t byte) const {
     const int stored = kernels_.signed_bytes ? static_cast<std::int8_t>(byte) : byte;
-    return {static_cast<double>(stored - side.type.offset), side.type.scale};
+    return static_cast<double>(stored - side.type.offset);
   }
 
   std::uint8_t Exactly(std::uint8_t a, std::uint8_t b) const {
-    Term right = TermOf(b_, b);
-    std::vector<Term> terms;
-    if (operation_ == BinaryOperation::kMul) {
-      AppendProduct(TermOf(a_, a), right, 1, terms);
-    } else {
-      if (operation_ == BinaryOperation::kSub) right.integer = -right.integer;
-      terms = {TermOf(a_, a), right};
-    }
-    const Quotient value{terms, output_.scale, 1};
-    return static_cast<std::uint8_t>(RoundHalfEven(value, output_.Rounded()) + output_.offset);
+    const double left = DifferenceOf(a_, a);
+    const double right = DifferenceOf(b_, b);
+    const double sign = operation_ == BinaryOperation::kSub ? -1 : 1;
+    const DoubleDouble real = operation_ == BinaryOperation::kMul
+                                  ? TwoProduct(left * right, a_.type.scale * b_.type.scale)
+                                  : TwoSum(left * a_.type.scale, sign * right * b_.type.scale);
+    return static_cast<std::uint8_t>(RoundPairHalfEven(real, output_.scale, output_.Rounded()) +
+                                     output_.offset);
   }
 
   BinaryOperation operation_;

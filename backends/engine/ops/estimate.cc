@@ -1,6 +1,9 @@
 #include "engine/ops/estimate.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <limits>
 
 #include "engine/double_double.h"
@@ -51,22 +54,32 @@ constexpr double kRootTwo = 0x1.6a09e667f3bcdp+0;
 
 // exp(-|x|) within 2^-45 of itself, but for what is below 2^-800. With u = 2^-53: k ln 2 in two
 // parts, of which the first has 32 bits and so an exact product, leaves |r| <= 0.35 within u; the
-// series to r^13 ends below 2^-57, and its evaluation errs by at most 52 u of the sum of its
-// magnitudes, which is at most 2.1 of the result.
+// series to r^13 ends below 2^-57. Its even and its odd terms are evaluated side by side; each
+// coefficient errs by u of itself and each operation by u of its result, none of which has a sum of
+// magnitudes above 1.5: together less than 52 u, where the result is at least 0.7.
 double QuickDecay(double x) {
   constexpr double kLn2High = 0x1.62e42feep-1;
   constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
   constexpr double kRounder = 0x1.8p52;
-  static constexpr double kInverses[] = {1.0 / 13, 1.0 / 12, 1.0 / 11, 1.0 / 10, 1.0 / 9,
-                                         1.0 / 8,  1.0 / 7,  1.0 / 6,  1.0 / 5,  1.0 / 4,
-                                         1.0 / 3,  1.0 / 2,  1.0};
+  static constexpr double kEven[] = {1.0 / 479001600, 1.0 / 3628800, 1.0 / 40320,
+                                     1.0 / 720,       1.0 / 24,      1.0 / 2};
+  static constexpr double kOdd[] = {1.0 / 6227020800, 1.0 / 39916800, 1.0 / 362880,
+                                    1.0 / 5040,       1.0 / 120,      1.0 / 6};
   const double magnitude = std::fabs(x);
   if (!(magnitude < kLeastExponent)) return 0;
   const double k = (magnitude * 0x1.71547652b82fep0 + kRounder) - kRounder;
   const double r = (k * kLn2High - magnitude) + k * kLn2Low;
-  double series = 1;
-  for (const double inverse : kInverses) series = 1 + series * (r * inverse);
-  return std::ldexp(series, -static_cast<int>(k));
+  const double square = r * r;
+  double even = kEven[0];
+  double odd = kOdd[0];
+  for (std::size_t i = 1; i < std::size(kEven); ++i) {
+    even = even * square + kEven[i];
+    odd = odd * square + kOdd[i];
+  }
+  const double series = 1 + (r + square * (even + r * odd));
+  // 2^-k, a normal number: k is below 866.
+  const auto exponent = static_cast<std::uint64_t>(1023 - static_cast<std::int64_t>(k));
+  return series * std::bit_cast<double>(exponent << 52);
 }
 
 // Of exp(-|x|), and of exp(-|2 x|).

@@ -1,6 +1,7 @@
 #include "engine/ops/estimated.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -60,16 +61,28 @@ Estimate Clamped(const Estimate& x, const mpq_class& bound) {
 // A sum of n + 1 terms, one after another, errs by at most (n + 1) u / (1 - (n + 1) u) times the
 // sum of their magnitudes, and their products by u each: N. J. Higham, "Accuracy and Stability of
 // Numerical Algorithms", section 4.2.
+// That holds in any order: four sums at a time, as each waits for its last addition.
 Estimate Dot(std::span<const Estimate> row, std::span<const Estimate> vector, Estimate sum) {
-  double magnitude = std::fabs(sum.value);
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const double product = row[i].value * vector[i].value;
-    sum.value += product;
-    magnitude += std::fabs(product);
-    sum.error += std::fabs(row[i].value) * vector[i].error +
-                 row[i].error * (std::fabs(vector[i].value) + vector[i].error);
+  constexpr std::size_t kChains = 4;
+  std::array<double, kChains> values{}, magnitudes{}, errors{};
+  const auto add = [&](std::size_t chain, const Estimate& a, const Estimate& b) {
+    const double product = a.value * b.value;
+    values[chain] += product;
+    magnitudes[chain] += std::fabs(product);
+    errors[chain] += std::fabs(a.value) * b.error + a.error * (std::fabs(b.value) + b.error);
+  };
+  std::size_t i = 0;
+  for (; i + kChains <= row.size(); i += kChains) {
+    for (std::size_t k = 0; k < kChains; ++k) add(k, row[i + k], vector[i + k]);
   }
-  const auto terms = static_cast<double>(row.size() + 3);
+  for (; i < row.size(); ++i) add(0, row[i], vector[i]);
+  const auto total = [](const std::array<double, kChains>& of) {
+    return (of[0] + of[1]) + (of[2] + of[3]);
+  };
+  const double magnitude = std::fabs(sum.value) + total(magnitudes);
+  sum.value += total(values);
+  sum.error += total(errors);
+  const auto terms = static_cast<double>(row.size() + kChains + 3);
   sum.error = (sum.error + magnitude * terms * 2 * kHalfUlp) * kDotSlack + terms * kTiny;
   return sum;
 }

@@ -56,7 +56,7 @@ StepResult PrepareGeneralConv(const NodePlan& node) {
   walk.terms *= static_cast<double>(walk.planes.size());
   StepResult general = MakeSum(node, sum, walk, y);
   if (!general.has_value() || !TakesRealProducts(node, sum, *y)) return general;
-  auto step = MakeRealConv(node, shape, RealResults(std::move(sum), std::move(walk), y));
+  auto step = MakeRealConv(node, shape, RealResults(node, std::move(sum), std::move(walk), y));
   return step != nullptr ? std::move(step) : std::move(general);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/ops/float_pool.h"
 #include "engine/ops/operators.h"
 #include "engine/ops/pool.h"
 #include "engine/ops/reduction.h"
@@ -34,6 +35,10 @@ StepResult MakeGeneralAveragePool(const NodePlan& node, bool global) {
       });
   QTX_ASSIGN_OR_RETURN(sum.a, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(pool.to));
+  if (node.arithmetic() == Arithmetic::kExact) {
+    auto lines = MakeFloatAveragePool(node, pool, CountsPadding(node, global), sum.a, y);
+    if (lines != nullptr) return lines;
+  }
   return MakeSum(node, std::move(sum), std::move(walk), y);
 }
 
@@ -107,6 +112,10 @@ StepResult PrepareGeneralMaxPool(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(const Value* x, node.Input(0));
   QTX_ASSIGN_OR_RETURN(Value * y, node.OutputAt(0, pool.to, x->tensor));
   QTX_ASSIGN_OR_RETURN(Value * indices, IndicesOf(node, pool.to));
+  if (indices == nullptr && node.arithmetic() == Arithmetic::kExact) {
+    auto lines = MakeFloatMaxPool(node, pool, x, y);
+    if (lines != nullptr) return lines;
+  }
   std::vector<std::unique_ptr<Step>> steps;
   QTX_ASSIGN_OR_RETURN(auto greatest,
                        MakeExtreme(node, {.a = x, .indices = indices}, std::move(walk), y));

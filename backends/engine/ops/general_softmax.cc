@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "engine/ops/reals.h"
@@ -19,18 +20,18 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // it passes no midpoint but 1/n itself; above all that ExpOfNegative leaves out.
 constexpr Term kNearlyNothing{0x1p-800, 1};
 
-class GeneralSoftmax : public Step {
+class GeneralSoftmax : public RowsStep {
  public:
   GeneralSoftmax(const Value* x, Value* y, const AxisRows& rows, std::string place)
-      : x_(x), y_(y), place_(std::move(place)), rows_(rows) {}
+      : RowsStep(rows), x_(x), y_(y), place_(std::move(place)) {}
 
-  Result<void> Run() override {
+  Result<void> RunRows(std::span<const std::int64_t> which) override {
     if (y_->tensor.bytes.empty()) return {};
     const std::vector<Term> reals = RealsOf(x_->tensor);
     values_.clear();
     for (const Term& real : reals) values_.push_back(ValueOf(real));
     RealWriter writer(y_->tensor);
-    for (std::int64_t row = 0; row < rows_.count(); ++row) {
+    for (const std::int64_t row : which) {
       QTX_RETURN_IF_ERROR(RunRow(rows_.First(row), writer));
     }
     writer.Finish();
@@ -126,19 +127,24 @@ class GeneralSoftmax : public Step {
   const Value* x_;
   Value* y_;
   std::string place_;
-  AxisRows rows_;
   std::vector<DoubleDouble> values_, exponentials_;
 };
 
 }  // namespace
+
+Result<void> RowsStep::Run() {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(rows_.count()));
+  std::iota(all.begin(), all.end(), 0);
+  return RunRows(all);
+}
 
 AxisRows SoftmaxRowsOf(const NodePlan& node, const format::Dims& dims) {
   const bool flattens = node.opset() < 13;  // softmax.S4
   return RowsOf(dims, AxisOf(node.Int("axis"), dims.size()), flattens);
 }
 
-std::unique_ptr<Step> MakeGeneralSoftmax(const NodePlan& node, const Value* x, Value* y,
-                                         const AxisRows& rows) {
+std::unique_ptr<RowsStep> MakeGeneralSoftmax(const NodePlan& node, const Value* x, Value* y,
+                                             const AxisRows& rows) {
   return std::make_unique<GeneralSoftmax>(x, y, rows, node.Because({}).where);
 }
 
@@ -155,7 +161,7 @@ StepResult PrepareGeneralSoftmax(const NodePlan& node) {
   if (!IsRealOutput(x->tensor.elem_type) || !real) {
     return MakeSoftmaxRows(x, y, rows, false);
   }
-  return MakeGeneralSoftmax(node, x, y, rows);
+  return MakeFloatSoftmax(node, x, y, rows, false, MakeGeneralSoftmax(node, x, y, rows));
 }
 
 }  // namespace qtx::backend::engine

@@ -10,15 +10,15 @@
 namespace qtx::backend::engine {
 namespace {
 
-class SoftmaxStep : public Step {
+class SoftmaxStep : public RowsStep {
  public:
   SoftmaxStep(const Value* x, Value* y, const AxisRows& rows, bool logarithms)
-      : x_(x), y_(y), rows_(rows), logarithms_(logarithms) {}
+      : RowsStep(rows), x_(x), y_(y), logarithms_(logarithms) {}
 
-  Result<void> Run() override {
+  Result<void> RunRows(std::span<const std::int64_t> which) override {
     const NumberReader x(x_->tensor);
     NumberWriter writer(y_->tensor);
-    for (std::int64_t row = 0; row < rows_.count(); ++row) RunRow(rows_.First(row), x, writer);
+    for (const std::int64_t row : which) RunRow(rows_.First(row), x, writer);
     return {};
   }
 
@@ -66,14 +66,13 @@ class SoftmaxStep : public Step {
 
   const Value* x_;
   Value* y_;
-  AxisRows rows_;
   bool logarithms_;
 };
 
 }  // namespace
 
-std::unique_ptr<Step> MakeSoftmaxRows(const Value* x, Value* y, const AxisRows& rows,
-                                      bool logarithms) {
+std::unique_ptr<RowsStep> MakeSoftmaxRows(const Value* x, Value* y, const AxisRows& rows,
+                                          bool logarithms) {
   return std::make_unique<SoftmaxStep>(x, y, rows, logarithms);
 }
 
@@ -83,7 +82,7 @@ StepResult PrepareLogSoftmax(const NodePlan& node) {
   const AxisRows rows = SoftmaxRowsOf(node, dims);
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(dims));
   QTX_RETURN_IF_ERROR(CheckTypes(node, std::span(&x, 1), y, Plain::kDouble));
-  return MakeSoftmaxRows(x, y, rows, true);
+  return MakeFloatSoftmax(node, x, y, rows, true, MakeSoftmaxRows(x, y, rows, true));
 }
 
 }  // namespace qtx::backend::engine

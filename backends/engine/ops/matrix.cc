@@ -53,7 +53,7 @@ StepResult MakeProduct(const NodePlan& node, const MatrixShape& shape, Sum sum, 
   Walk walk = WalkOf(shape);
   StepResult general = MakeSum(node, sum, walk, y);
   if (!general.has_value() || !TakesRealProducts(node, sum, *y)) return general;
-  return MakeRealMatMul(node, shape, RealResults(std::move(sum), std::move(walk), y));
+  return MakeRealMatMul(node, shape, RealResults(node, std::move(sum), std::move(walk), y));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // MatMul and Gemm of reals: rows of A by panels of B, packed at preparation where B is constant.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -44,11 +45,13 @@ class RealMatMul : public Step {
  public:
   using Tile = void (*)(const RealTile<W>&);
 
-  RealMatMul(const MatrixShape& shape, RealResults results, Tile tile)
+  RealMatMul(const NodePlan& node, const MatrixShape& shape, RealResults results, Tile tile)
       : shape_(shape),
         results_(std::move(results)),
+        threads_(node.threads()),
         tile_(tile),
-        sums_(static_cast<std::size_t>(kMaxRealRows * kPanel)) {
+        offsets_(Offsets(std::min(kPanel, RoundUp(shape.columns, kRealLanes)))),
+        last_offsets_(Offsets(RoundUp(shape.columns % kPanel, kRealLanes))) {
     if (results_.sum().b->constant) Pack();
   }
 
@@ -57,15 +60,29 @@ class RealMatMul : public Step {
     results_.Begin();
     if (!results_.sum().b->constant) Pack();
     LoadRows();
-    for (std::size_t i = 0; i < shape_.a_matrix.size(); ++i) {
-      for (std::int64_t first = 0; first < shape_.columns; first += kPanel) {
-        for (std::int64_t r = 0; r < shape_.rows; r += kMaxRealRows) Multiply(i, first, r);
+    const auto matrices = static_cast<std::int64_t>(shape_.a_matrix.size());
+    const std::int64_t panels = (shape_.columns + kPanel - 1) / kPanel;
+    const std::int64_t rows = (shape_.rows + kRows - 1) / kRows;
+    const std::int64_t products = matrices * shape_.rows * shape_.columns * (shape_.depth + 4);
+    threads_.For(matrices * panels * rows, products / 8, [&](std::int64_t i) {
+      const std::int64_t first = i % rows * kRows;
+      for (std::int64_t r = first; r < std::min(first + kRows, shape_.rows); r += kMaxRealRows) {
+        Multiply(static_cast<std::size_t>(i / rows / panels), i / rows % panels * kPanel, r);
       }
-    }
+    });
     return {};
   }
 
  private:
+  static constexpr std::int64_t kRows = 16;  // that one thread multiplies with a panel
+
+  // Of the elements of a column, in a panel of `width` columns.
+  std::vector<std::int64_t> Offsets(std::int64_t width) const {
+    std::vector<std::int64_t> offsets;
+    for (std::int64_t k = 0; k < shape_.depth; ++k) offsets.push_back(k * width);
+    return offsets;
+  }
+
   void Pack() {
     panels_.clear();
     const std::int64_t size = shape_.depth * shape_.columns;
@@ -105,63 +122,60 @@ class RealMatMul : public Step {
   void Multiply(std::size_t matrix, std::int64_t column, std::int64_t row) {
     const std::int64_t n = std::min(kPanel, shape_.columns - column);
     const std::int64_t width = RoundUp(n, kRealLanes);
+    std::array<double, static_cast<std::size_t>(kMaxRealRows * kPanel)> sums;
     RealTile<W> tile;
     tile.row_count = static_cast<int>(std::min<std::int64_t>(kMaxRealRows, shape_.rows - row));
     const std::int64_t first_row = shape_.a_matrix[matrix] * shape_.rows + row;
     for (int r = 0; r < tile.row_count; ++r) {
       tile.rows[r] = rows_.data() + (first_row + r) * shape_.depth;
     }
-    if (width != width_) {
-      width_ = width;
-      offsets_.resize(static_cast<std::size_t>(shape_.depth));
-      for (std::size_t k = 0; k < offsets_.size(); ++k) {
-        offsets_[k] = static_cast<std::int64_t>(k) * width;
-      }
-    }
     const bool empty = panels_.empty();  // without depth
     const Panels<W>* b =
         empty ? nullptr : &panels_[static_cast<std::size_t>(shape_.b_matrix[matrix])];
     tile.values = empty ? nullptr : b->values.data() + column * shape_.depth;
-    tile.offsets = offsets_.data();
+    tile.offsets = (n == kPanel || column == 0 ? offsets_ : last_offsets_).data();
     tile.taps = shape_.depth;
     tile.columns = width;
-    tile.sums = sums_.data();
+    tile.sums = sums.data();
     tile_(tile);
     for (int r = 0; r < tile.row_count; ++r) {
       const std::int64_t y_row = static_cast<std::int64_t>(matrix) * shape_.rows + row + r;
       const double products =
           empty ? 0 : greatest_[static_cast<std::size_t>(first_row + r)] * b->greatest;
-      Settle({sums_.data() + r * width, static_cast<std::size_t>(n)}, products,
-             y_row * shape_.columns + column);
+      Settle(tile, r, static_cast<std::size_t>(n), products, y_row * shape_.columns + column);
     }
   }
 
-  void Settle(std::span<const double> sums, double products, std::int64_t element) {
+  // Row `r` of a tile: the first `n` sums become y from `element` on.
+  void Settle(const RealTile<W>& tile, int r, std::size_t n, double products,
+              std::int64_t element) {
     const Sum& sum = results_.sum();
-    if (sum.addend == nullptr) {
-      const double bound = RealResults::Bound(shape_.depth, products, 0);
-      return results_.Settle(sums, nullptr, 0, bound, element);
-    }
-    const auto all = sum.addend->tensor.As<float>();
     double greatest = 0;
-    addend_.clear();
-    for (std::size_t i = 0; i < sums.size(); ++i) {
+    std::array<float, static_cast<std::size_t>(kPanel)> addend{};
+    for (std::size_t i = 0; i < n && sum.addend != nullptr; ++i) {
       const std::int64_t index = sum.addend_index[static_cast<std::size_t>(element) + i];
-      addend_.push_back(all[static_cast<std::size_t>(index)]);
-      greatest = std::max<double>(greatest, std::fabs(addend_.back()));
+      addend[i] = sum.addend->tensor.As<float>()[static_cast<std::size_t>(index)];
+      greatest = std::max<double>(greatest, std::fabs(addend[i]));
     }
     const double bound = RealResults::Bound(shape_.depth, products, greatest);
-    results_.Settle(sums, addend_.data(), 1, bound, element);
+    std::array<std::int32_t, static_cast<std::size_t>(kPanel)> doubtful;
+    const std::int64_t count = results_.Round({tile.sums + r * tile.columns, n}, addend.data(), 1,
+                                              bound, results_.y() + element, doubtful.data());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int32_t c = doubtful[static_cast<std::size_t>(i)];
+      results_.Put(element + c, tile.rows[r], tile.taps == 0 ? nullptr : tile.values + c,
+                   {tile.offsets, static_cast<std::size_t>(tile.taps)},
+                   addend[static_cast<std::size_t>(c)]);
+    }
   }
 
   MatrixShape shape_;
   RealResults results_;
+  Threads& threads_;
   Tile tile_;
+  std::vector<std::int64_t> offsets_, last_offsets_;  // of the last panel, if it is narrower
   std::vector<Panels<W>> panels_;
-  std::vector<double> rows_, greatest_, sums_;
-  std::vector<float> addend_;
-  std::int64_t width_ = -1;  // of offsets_
-  std::vector<std::int64_t> offsets_;
+  std::vector<double> rows_, greatest_;
 };
 
 }  // namespace
@@ -170,10 +184,10 @@ std::unique_ptr<Step> MakeRealMatMul(const NodePlan& node, const MatrixShape& sh
                                      RealResults results) {
   const Kernels& kernels = node.kernels();
   if (results.sum().b->tensor.elem_type == format::ElementType::kFloat) {
-    return std::make_unique<RealMatMul<float>>(shape, std::move(results),
+    return std::make_unique<RealMatMul<float>>(node, shape, std::move(results),
                                                kernels.real_tile_of_floats);
   }
-  return std::make_unique<RealMatMul<double>>(shape, std::move(results), kernels.real_tile);
+  return std::make_unique<RealMatMul<double>>(node, shape, std::move(results), kernels.real_tile);
 }
 
 }  // namespace qtx::backend::engine

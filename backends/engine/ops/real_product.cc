@@ -9,7 +9,7 @@ namespace {
 using format::ElementType;
 using format::Tensor;
 
-std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // A difference of 17 bits times a scale of 24 is a binary64.
 bool IsOperand(const Tensor& tensor) {
@@ -53,30 +53,27 @@ double RealResults::Bound(std::int64_t terms, double products, double addend) {
   return static_cast<double>(2 * terms + 8) * 0x1p-53 * (products + addend);
 }
 
-void RealResults::Settle(std::span<const double> sums, const float* addend,
-                         std::int64_t addend_step, double bound, std::int64_t element) {
-  constexpr std::size_t kBlock = 64;
-  constexpr float kNone = 0;
-  const float* to_add = addend == nullptr ? &kNone : addend;
-  const std::int64_t step = addend == nullptr ? 0 : addend_step;
-  float* y = y_->tensor.As<float>().data() + element;
-  std::array<bool, kBlock> doubtful;
-  for (std::size_t first = 0; first < sums.size(); first += kBlock) {
-    const std::size_t n = std::min(kBlock, sums.size() - first);
-    bool any = false;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double sum = sums[first + i] +
-                         static_cast<double>(to_add[static_cast<std::int64_t>(first + i) * step]);
-      const auto low = static_cast<float>(sum - bound);
-      const auto high = static_cast<float>(sum + bound);
-      y[first + i] = high;
-      doubtful[i] = !(low == high);  // a NaN is
-      any |= doubtful[i];
-    }
-    for (std::size_t i = 0; any && i < n; ++i) {
-      if (doubtful[i]) PutExactly(element + static_cast<std::int64_t>(first + i));
-    }
+std::int64_t RealResults::Round(std::span<const double> sums, const float* addend,
+                                std::int64_t addend_step, double bound, float* rounded,
+                                std::int32_t* doubtful) const {
+  static constexpr float kNone = 0;
+  RealSums of{.sums = sums.data(), .addend = &kNone, .bound = bound, .y = rounded};
+  of.n = static_cast<std::int64_t>(sums.size());
+  if (addend != nullptr) {
+    of.addend = addend;
+    of.addend_step = addend_step;
   }
+  return settle_(of, doubtful);
+}
+
+bool RealResults::PutSum(std::int64_t element, const CompensatedSum& sum, std::int64_t terms) {
+  if (!exact_products_) return false;
+  const BoundedMean value = MeanOf(sum, terms + 1, 1);
+  const auto low = static_cast<float>(value.value - value.error);
+  const auto high = static_cast<float>(value.value + value.error);
+  if (!(low == high)) return false;
+  y()[element] = high;
+  return true;
 }
 
 Term RealResults::TermAt(const Value& value, std::optional<std::vector<Term>>& reals,
@@ -87,6 +84,7 @@ Term RealResults::TermAt(const Value& value, std::optional<std::vector<Term>>& r
 }
 
 void RealResults::PutExactly(std::int64_t element) {
+  const std::lock_guard lock(*exactly_);
   const std::size_t p = At(element / walk_.positions);
   const Pair& plane = walk_.planes[p];
   walk_.taps_at(element % walk_.positions, taps_);

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/ops/conv.h"
+#include "engine/ops/float_mean.h"
 #include "engine/ops/matrix.h"
 #include "engine/ops/reals.h"
 #include "engine/ops/reduction.h"
@@ -20,6 +22,10 @@ namespace qtx::backend::engine {
 /// arithmetic is `exact`.
 bool TakesRealProducts(const NodePlan& node, const Sum& sum, const Value& y);
 
+inline bool IsFloat(const Value& value) {
+  return value.tensor.elem_type == format::ElementType::kFloat;
+}
+
 /// The reals of an operand, exactly.  REQUIRES: TakesRealProducts.
 std::vector<double> DoublesOf(const format::Tensor& tensor);
 
@@ -27,33 +33,57 @@ std::vector<double> DoublesOf(const format::Tensor& tensor);
 class RealResults {
  public:
   /// REQUIRES: TakesRealProducts, and MakeSum accepts them.
-  RealResults(Sum sum, Walk walk, Value* y) : sum_(std::move(sum)), walk_(std::move(walk)), y_(y) {}
+  RealResults(const NodePlan& node, Sum sum, Walk walk, Value* y)
+      : settle_(node.kernels().settle),
+        exact_products_(IsFloat(*sum.a) && IsFloat(*sum.b)),
+        sum_(std::move(sum)),
+        walk_(std::move(walk)),
+        y_(y) {}
 
   const Sum& sum() const { return sum_; }
+  float* y() const { return y_->tensor.As<float>().data(); }
   /// A new run: operands may have changed.
   void Begin();
   /// The greatest error of a sum of `terms` products plus an addend, in binary64, where the
   /// magnitudes of the products have no greater sum than `products`.
   static double Bound(std::int64_t terms, double products, double addend);
-  /// y[element + i] = sums[i] + addend[i * addend_step], rounded once. `bound`: of Bound. An addend
-  /// of nullptr is 0.
-  void Settle(std::span<const double> sums, const float* addend, std::int64_t addend_step,
-              double bound, std::int64_t element);
+  /// rounded[i] = sums[i] + addend[i * addend_step]. `bound`: of Bound. An addend of nullptr is 0;
+  /// a step is 0 or 1. Lists the sums whose rounding is doubtful and returns their number.
+  std::int64_t Round(std::span<const double> sums, const float* addend, std::int64_t addend_step,
+                     double bound, float* rounded, std::int32_t* doubtful) const;
+  /// y[element], doubtful, from its products factors[k] * values[offsets[k]]: their sum and what it
+  /// lost, or, where that does not decide either, the exact sum. Several threads may put different
+  /// elements.
+  template <typename W>
+  void Put(std::int64_t element, const double* factors, const W* values,
+           std::span<const std::int64_t> offsets, float addend) {
+    CompensatedSum sum;
+    for (std::size_t k = 0; k < offsets.size(); ++k) {
+      sum.Add(factors[k] * static_cast<double>(values[offsets[k]]));
+    }
+    sum.Add(addend);
+    if (!PutSum(element, sum, static_cast<std::int64_t>(offsets.size()))) PutExactly(element);
+  }
 
  private:
   Term TermAt(const Value& value, std::optional<std::vector<Term>>& reals, std::int64_t i) const;
+  /// False if it is not certain how the sum of `terms` products and an addend rounds.
+  bool PutSum(std::int64_t element, const CompensatedSum& sum, std::int64_t terms);
   void PutExactly(std::int64_t element);
 
+  std::int64_t (*settle_)(const RealSums&, std::int32_t*);
+  bool exact_products_;  // in binary64
   Sum sum_;
   Walk walk_;
   Value* y_;
+  std::unique_ptr<std::mutex> exactly_ = std::make_unique<std::mutex>();  // of what is below
   std::optional<RealWriter> writer_;
   std::optional<std::vector<Term>> a_, b_;  // of operands that are not FLOAT, once they are needed
   std::vector<Pair> taps_;
   std::vector<Term> terms_;
 };
 
-/// nullptr if padding or strides take more memory than they are worth.
+/// nullptr if padding or strides take more memory than they are worth, or than there is.
 std::unique_ptr<Step> MakeRealConv(const NodePlan& node, const ConvShape& shape,
                                    RealResults results);
 std::unique_ptr<Step> MakeRealMatMul(const NodePlan& node, const MatrixShape& shape,

@@ -7,6 +7,7 @@
 
 #include "engine/elements.h"
 #include "engine/ops/conversion.h"
+#include "engine/ops/float_mean.h"
 #include "engine/ops/float_sum.h"
 #include "engine/ops/function.h"
 #include "engine/ops/reals.h"
@@ -323,6 +324,9 @@ StepResult MakeMean(const NodePlan& node, Sum sum, Walk walk, Value* y) {
   if (!sum.counts_padding && AveragesStored(node.arithmetic(), sum.a->tensor, y->tensor)) {
     return MakeStoredMean(sum.a, std::move(walk), y);
   }
+  if (TakesFloatMean(node, sum, *y)) {
+    return MakeFloatMean(node, std::move(sum), std::move(walk), y);
+  }
   return std::make_unique<SumStep>(std::move(sum), std::move(walk), y);
 }
 
@@ -343,6 +347,9 @@ StepResult MakeSum(const NodePlan& node, Sum sum, Walk walk, Value* y) {
   }
   if (sum.b == nullptr) {
     return MakeMean(node, std::move(sum), std::move(walk), y);
+  }
+  if (TakesFloatMean(node, sum, *y)) {
+    return MakeFloatMean(node, std::move(sum), std::move(walk), y);
   }
   const ProductRoles roles{
       .channel_axis = sum.channel_axis, .alpha = sum.factor, .beta = sum.addend_factor};

@@ -26,6 +26,11 @@ struct Vector512 {
   static F32 MulF(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
   static F32 MinF(F32 a, F32 b) { return _mm512_min_ps(a, b); }
   static F32 MulAddF(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
+  static __m512d WidenD(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+  static __m256 NarrowD(__m512d v) { return _mm512_cvtpd_ps(v); }
+  static __m512d AddProductD(__m512d sum, double factor, __m512d values) {
+    return _mm512_fmadd_pd(_mm512_set1_pd(factor), values, sum);
+  }
   // v less itself rounded to even.
   static F32 Fraction(F32 v, I32) { return _mm512_reduce_ps(v, _MM_FROUND_TO_NEAREST_INT); }
   static F32 AbsF(F32 a) { return _mm512_abs_ps(a); }

@@ -1,0 +1,211 @@
+// Functions of FLOAT by binary64, and the rounding of binary64 to binary32 where an error bound
+// decides it, as templates over an instruction set's vectors: see simd_kernels.h, whose rules for
+// such templates hold here, too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/kernels.h"
+#include "engine/simd_real.h"
+
+namespace qtx::backend::engine::simd {
+
+/// Vectors of binary64 and of as many binary32. The elements' types are arguments, or the compiler
+/// would check conversions of vectors before it knows how long they are.
+template <typename Simd, typename Float = float, typename Double = double>
+struct FloatVectors {
+  static constexpr int kLanes = Simd::kLanes / 2;
+  typedef Double Real __attribute__((vector_size(kLanes * sizeof(Double))));
+  typedef std::int64_t Bits __attribute__((vector_size(kLanes * sizeof(double))));
+  typedef Float Single __attribute__((vector_size(kLanes * sizeof(Float))));
+
+  static void Load(const float* p, Real& to) { RealVectors<Simd, Float>::Load(p, to); }
+  static void Round(const Real& from, Single& to) {
+    if constexpr (requires { Simd::NarrowD(from); }) {
+      to = Simd::NarrowD(from);
+    } else {
+      to = __builtin_convertvector(from, Single);
+    }
+  }
+};
+
+/// For x in [-kExpReach, kExpReach]: exp(x) = power * (1 + rest), where power is a power of two.
+/// With u = 2^-53: k ln 2 in two parts, of which the first has 32 bits and so an exact product,
+/// leaves |r| <= 0.35 within u (and r = x where k = 0); the series of exp(r) - 1 to r^14 errs by
+/// 2^-56 of itself, and each of its steps adds an error of at most 2 u of a value near 1 to what r
+/// / n <= 0.18 of the step before has left. `rest` is within 8 u of itself, or where k is not 0
+/// within 8 u.
+inline constexpr double kExpReach = 200;
+
+template <typename V>
+void ExpParts(const typename V::Real& x, typename V::Real& power, typename V::Real& rest) {
+  using Real = typename V::Real;
+  using Bits = typename V::Bits;
+  constexpr double kRounder = 0x1.8p52;  // a sum with it has k in its low bits
+  constexpr double kLn2High = 0x1.62e42feep-1;
+  constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+  const Real rounded = x * 0x1.71547652b82fep0 + kRounder;
+  const Real k = rounded - kRounder;
+  const Real r = (x - k * kLn2High) - k * kLn2Low;
+  Real series = r * (1.0 / 14) + 1.0;
+#pragma GCC unroll 12
+  for (int n = 13; n >= 2; --n) series = series * (r * (1.0 / n)) + 1.0;
+  rest = series * r;
+  Bits bits;
+  __builtin_memcpy(&bits, &rounded, sizeof(bits));
+  bits = (bits + 1023) << 52;
+  __builtin_memcpy(&power, &bits, sizeof(bits));
+}
+
+template <typename V>
+typename V::Real NotBelowReach(const typename V::Real& x) {
+  return x < -kExpReach ? typename V::Real{} - kExpReach : x;  // NaN stays
+}
+
+// What is beyond kExpReach rounds to the same binary32 as what is there: 0, 1 or infinity. The
+// others are within 2^-48 of themselves.
+struct ExpOf {
+  template <typename V>
+  static typename V::Real Value(const typename V::Real& x) {
+    const auto within = NotBelowReach<V>(x);
+    typename V::Real power, rest;
+    ExpParts<V>(within > kExpReach ? typename V::Real{} + kExpReach : within, power, rest);
+    return power + power * rest;
+  }
+};
+
+struct SigmoidOfFloat {
+  template <typename V>
+  static typename V::Real Value(const typename V::Real& x) {
+    typename V::Real power, rest;
+    ExpParts<V>(NotBelowReach<V>(x < 0 ? x : -x), power, rest);
+    const typename V::Real decay = power + power * rest;
+    return (x < 0 ? decay : typename V::Real{} + 1.0) / (decay + 1.0);
+  }
+};
+
+// By exp(-2 |x|) - 1, in which nothing cancels: it is `rest` where the power is 1.
+struct TanhOfFloat {
+  template <typename V>
+  static typename V::Real Value(const typename V::Real& x) {
+    typename V::Real power, rest;
+    ExpParts<V>(NotBelowReach<V>((x < 0 ? x : -x) * 2.0), power, rest);
+    const typename V::Real less = power * rest + (power - 1.0);
+    const typename V::Real value = less / (less + 2.0);  // of -|x|
+    return x < 0 ? value : -value;
+  }
+};
+
+/// Lists the elements of y[0, n) that are not those of `low`; the first has index `first`.
+template <typename V>
+std::int64_t ListDoubtful(const float* low, const float* y, std::int64_t n, std::int64_t first,
+                          std::int32_t* doubtful) {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (!(low[i] == y[i])) doubtful[count++] = static_cast<std::int32_t>(first + i);
+  }
+  return count;
+}
+
+/// Rounds what lies between two bounds to y[0, n), and lists the elements whose bounds round
+/// differently. bounds(i, count, below, above) sets the lanes of `count` elements from i on.
+template <typename V, typename Bounds>
+std::int64_t RoundBetween(std::int64_t n, const Bounds& bounds, float* y, std::int32_t* doubtful) {
+  constexpr std::int64_t kLanes = V::kLanes;
+  constexpr std::int64_t kBlock = 64;
+  float low[std::size_t{kBlock}];
+  std::int64_t count = 0;
+  for (std::int64_t first = 0; first < n; first += kBlock) {
+    const std::int64_t end = first + kBlock < n ? first + kBlock : n;
+    typename V::Real below, above;
+    typename V::Single least, most;
+    auto equal = typename V::Single{} == typename V::Single{};
+    std::int64_t i = first;
+    for (; i + kLanes <= end; i += kLanes) {
+      bounds(i, kLanes, below, above);
+      V::Round(below, least);
+      V::Round(above, most);
+      equal &= least == most;
+      __builtin_memcpy(low + (i - first), &least, sizeof(least));
+      __builtin_memcpy(y + i, &most, sizeof(most));
+    }
+    bool all = true;
+    for (int lane = 0; lane < kLanes; ++lane) all &= equal[lane] != 0;
+    if (i < end) {
+      const auto bytes = static_cast<std::size_t>(end - i) * sizeof(float);
+      bounds(i, end - i, below, above);
+      V::Round(below, least);
+      V::Round(above, most);
+      __builtin_memcpy(low + (i - first), &least, bytes);
+      __builtin_memcpy(y + i, &most, bytes);
+      all = false;
+    }
+    if (!all) count += ListDoubtful<V>(low, y + first, end - first, first, doubtful + count);
+  }
+  return count;
+}
+
+/// `count` elements of p, the rest 0.
+template <typename V, typename T>
+void LoadPart(const T* p, std::int64_t count, typename V::Real& to) {
+  if (count == V::kLanes) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      V::Load(p, to);
+    } else {
+      __builtin_memcpy(&to, p, sizeof(to));
+    }
+    return;
+  }
+  to = typename V::Real{};
+  for (std::int64_t i = 0; i < count; ++i) to[i] = p[i];
+}
+
+template <typename Simd, typename Function>
+std::int64_t RunFloatFunction(const float* x, std::int64_t n, float* y, std::int32_t* doubtful) {
+  using V = FloatVectors<Simd>;
+  const auto bounds = [x](std::int64_t i, std::int64_t count, typename V::Real& below,
+                          typename V::Real& above) {
+    typename V::Real argument;
+    LoadPart<V>(x + i, count, argument);
+    const auto value = Function::template Value<V>(argument);
+    below = value - value * 0x1p-46;
+    above = value + value * 0x1p-46;
+  };
+  return RoundBetween<V>(n, bounds, y, doubtful);
+}
+
+template <typename Simd>
+std::int64_t RunSettle(const RealSums& of, std::int32_t* doubtful) {
+  using V = FloatVectors<Simd>;
+  const RealSums s = of;
+  const auto bounds = [&s](std::int64_t i, std::int64_t count, typename V::Real& below,
+                           typename V::Real& above) {
+    typename V::Real sum;
+    LoadPart<V>(s.sums + i, count, sum);
+    if (s.addend_step == 0) {
+      sum += static_cast<double>(*s.addend);
+    } else {
+      typename V::Real addend;
+      LoadPart<V>(s.addend + i, count, addend);
+      sum += addend;
+    }
+    below = sum - s.bound;
+    above = sum + s.bound;
+  };
+  return RoundBetween<V>(s.n, bounds, s.y, doubtful);
+}
+
+template <typename Simd>
+void RunExponentials(const double* x, std::int64_t n, double* y) {
+  using V = FloatVectors<Simd>;
+  for (std::int64_t i = 0; i < n; i += V::kLanes) {
+    const std::int64_t count = n - i < V::kLanes ? n - i : std::int64_t{V::kLanes};
+    typename V::Real argument;
+    LoadPart<V>(x + i, count, argument);
+    const typename V::Real value = ExpOf::Value<V>(argument);
+    __builtin_memcpy(y + i, &value, static_cast<std::size_t>(count) * sizeof(double));
+  }
+}
+
+}  // namespace qtx::backend::engine::simd
