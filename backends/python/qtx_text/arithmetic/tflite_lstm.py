@@ -67,7 +67,7 @@ def is_lstm(call):
         return False
     given = [y for y, blank in zip(call.outs, call.blank) if not blank]
     states = [t for t, blank in zip((h, h, c), call.blank) if not blank]
-    if not given or any(y.type is not t.type or not y.single or (y.scale, y.offset) != (t.scale, t.offset)
+    if not given or any(y.type is not t.type or not y.single or (y.scale, y.offset, y.quant.lo, y.quant.hi) != (t.scale, t.offset, t.quant.lo, t.quant.hi)
                         for y, t in zip(given, states)):
         return False
     if call.text("direction", "forward") != "forward" or lengths is not None or peepholes is not None:
@@ -115,7 +115,7 @@ def plan(call, times):
         for j in range(H):
             new = logistic16(z(j)) * tanh16(z(3 * H + j), 3)
             kept = logistic16(z(2 * H + j)) * cell[j]
-            cells.append(R.saturate(near(kept, 2 ** 15) + near(new, 2 ** (30 + k)), 16))
+            cells.append(min(max(near(kept, 2 ** 15) + near(new, 2 ** (30 + k)), c.quant.lo), c.quant.hi))
             v = times(logistic16(z(H + j)) * tanh16(cells[j], 15 + k), last) + h.offset
             out.append(min(max(v, h.quant.lo), h.quant.hi))
         return out, cells
