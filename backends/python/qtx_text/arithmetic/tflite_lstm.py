@@ -58,7 +58,7 @@ def tanh16(x, n):
 
 def is_lstm(call):
     """Whether the kernel has the node."""
-    x, w, r, b, lengths, h, c, peepholes = map(call.input, range(8))
+    x, w, r, b, _, h, c, peepholes = map(call.input, range(8))
     if call.origin not in (("tflite", "UNIDIRECTIONAL_SEQUENCE_LSTM"), ("tflite", "LSTM")) or h is None or c is None:
         return False
     if not all(t.type.name == "INT8Q" and t.single for t in (x, h)) or c.type.name != "INT16Q" or not c.single:
@@ -67,10 +67,11 @@ def is_lstm(call):
         return False
     given = [y for y, blank in zip(call.outs, call.blank) if not blank]
     states = [t for t, blank in zip((h, h, c), call.blank) if not blank]
-    if not given or any(y.type is not t.type or not y.single or (y.scale, y.offset, y.quant.lo, y.quant.hi) != (t.scale, t.offset, t.quant.lo, t.quant.hi)
-                        for y, t in zip(given, states)):
+    def form(t):
+        return t.type.code, t.scale, t.offset, t.quant.lo, t.quant.hi
+    if not given or any(not y.single or form(y) != form(t) for y, t in zip(given, states)):
         return False
-    if call.text("direction", "forward") != "forward" or lengths is not None or peepholes is not None:
+    if call.text("direction", "forward") != "forward" or peepholes is not None:
         return False
     return "activations" not in call.attrs and "clip" not in call.attrs and not call.attr("layout", 0) \
         and not call.attr("input_forget", 0) and is_gates(call, x, w, r, b)
@@ -96,10 +97,11 @@ def is_gates(call, x, w, r, b):
 
 
 def plan(call, times):
-    """A function that computes all outputs, or None; `times` is that of tflite.S5."""
+    """A function that computes all outputs, or None; `times` is that of tflite.S5. The function gives None where a length is
+    not the number of steps."""
     if None in [t and t.dims for t in call.inputs[:3]] or not is_lstm(call):
         return None
-    x, w, r, b, _, h, c = (call.input(i) for i in range(7))
+    x, w, r, b, lengths, h, c = (call.input(i) for i in range(7))
     H, size, k = call.dims(2)[2], call.dims(0)[2], R.exponent(Fraction(c.scale))
 
     def factors(t, s):
@@ -122,6 +124,8 @@ def plan(call, times):
 
     def compute():
         steps, batch = call.dims(0)[:2]
+        if lengths is not None and any(n != steps for n in lengths.data):
+            return None
         from_x, from_h = factors(w, x.scale), factors(r, h.scale)
         y, states, cells = [[] for _ in range(steps)], [], []
         for n in range(batch):

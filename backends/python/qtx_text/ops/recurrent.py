@@ -176,7 +176,7 @@ def recurrent(name, stem, cells, inputs):
                 numbers = numbers[size:]
             return results
         kernel = call.plan_kernel("lstm") if cells is LstmCells else None
-        return kernel or compute
+        return (lambda: kernel() or compute()) if kernel else compute
     OPERATORS[name] = Operator(name, stem, infer, plan, inputs, outputs=(0, 1 + cells.states), shape="C8",
                                attributes="activation_alpha:fs activation_beta:fs activations:ss clip:f direction:s "
                                           "hidden_size:i layout:i:14 %s:i" % cells.flags[1],
