@@ -179,8 +179,8 @@ class Tflite(Exact):
         w = p.w
         if w.type.code != 1003 or not w.single or w.offset or p.alpha != 1 or p.beta != 1:
             return None
-        if p.bias is not None and p.bias.type.code != 1 or call.attrs.get("transA"):
-            return None
+        if p.bias is not None and p.bias.type.code != 1 or call.attrs.get("transA") or not call.attrs.get("transB"):
+            return None  # a MatMul has neither
         if not all(map(math.isfinite, p.x.data or [])):  # known at Run
             return None
 
