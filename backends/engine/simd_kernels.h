@@ -9,12 +9,13 @@
 //   SetF(float) LoadF(const float*) ToFloat(I32) Nearest(F32) -> I32, ties to even
 //   MulF MinF AbsF, MulAddF(a, b, c): a * b + c, rounded once or twice
 //   WidenD(const float*) -> D, NarrowD(D) -> a vector of binary32: only where the compiler's own
-//   conversion of vectors is slower (GCC 12 takes AVX's apart)
+//     conversion of vectors is slower (GCC 12 takes AVX's apart)
 //   AddProductD(D sum, double factor, D values): sum + factor * values of kLanes / 2 binary64,
-//   rounded once; only where that is one instruction Fraction(F32 v, I32 nearest) v - nearest;
-//   MaxAbsF(F32 a, F32 b): the greater of a >= 0 and |b| AtLeast(F32 a, F32 b) -> unsigned, bit i:
-//   a[i] >= b[i] StoreNarrowed(uint8*, const I32 (&)[4], Narrowing, int64 n): n bytes, saturating
-//   all the way LoadBytes(const uint8*) -> I32, of bytes of a buffer (Kernels::signed_bytes)
+//     rounded once; only where that is one instruction
+//   Fraction(F32 v, I32 nearest) v - nearest; MaxAbsF(F32 a, F32 b): the greater of a >= 0 and |b|
+//   AtLeast(F32 a, F32 b) -> unsigned, bit i: a[i] >= b[i]
+//   StoreNarrowed(uint8*, const I32 (&)[4], Narrowing, int64 n): n bytes, saturating all the way
+//   LoadBytes(const uint8*) -> I32, of bytes of a buffer (Kernels::signed_bytes)
 // A type Dot of operands A and W supplies
 //   kGroup, kPairLimit, Vector (of kGroup * kLanes weights), Broadcast
 //   Load(const W*) -> Vector, Spread(const A*) -> Broadcast: one group to every lane
