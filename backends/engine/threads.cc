@@ -1,5 +1,7 @@
 #include "engine/threads.h"
 
+#include <algorithm>
+
 namespace qtx::backend::engine {
 namespace {
 
@@ -73,6 +75,17 @@ void Threads::For(std::int64_t n, std::int64_t nanoseconds,
   TakeIndices();
   for (int left = running_; left != 0; left = running_) AwaitChange(running_, left);
   failure_.Rethrow();
+}
+
+void Threads::ForBlocks(std::int64_t count, std::int64_t block, std::int64_t nanoseconds,
+                        const std::function<void(std::int64_t, std::int64_t)>& task) {
+  const std::int64_t piece = std::max<std::int64_t>((1 << 14) / block, 1) * block;
+  For((count + piece - 1) / piece, nanoseconds, [&](std::int64_t i) {
+    const std::int64_t end = std::min(count, (i + 1) * piece);
+    for (std::int64_t first = i * piece; first < end; first += block) {
+      task(first, std::min(block, end - first));
+    }
+  });
 }
 
 }  // namespace qtx::backend::engine

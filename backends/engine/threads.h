@@ -25,6 +25,10 @@ class Threads {
   /// the estimated time of all calls in one thread. A short loop runs in the caller's thread alone.
   /// An exception of a task ends the loop and is thrown again.
   void For(std::int64_t n, std::int64_t nanoseconds, const std::function<void(std::int64_t)>& task);
+  /// Calls task(first, n) for blocks of at most `block` of `count` elements, some 2^14 elements of
+  /// one thread after another.
+  void ForBlocks(std::int64_t count, std::int64_t block, std::int64_t nanoseconds,
+                 const std::function<void(std::int64_t, std::int64_t)>& task);
 
  private:
   void Work();

@@ -74,15 +74,9 @@ class ByteBinary : public Step {
     return operation_ == BinaryOperation::kMul ? "mul" : "add";
   }
   Result<void> Run() override {
-    constexpr std::int64_t kPiece = 1 << 14;
     constexpr std::int64_t kBytesPerNanosecond = 8;
-    threads_.For((y_->size + kPiece - 1) / kPiece, y_->size / kBytesPerNanosecond,
-                 [this](std::int64_t piece) {
-                   for (std::int64_t i = piece * kPiece;
-                        i < std::min(y_->size, (piece + 1) * kPiece); i += kBlock) {
-                     RunBlock(i, std::min(kBlock, y_->size - i));
-                   }
-                 });
+    threads_.ForBlocks(y_->size, kBlock, y_->size / kBytesPerNanosecond,
+                       [this](std::int64_t first, std::int64_t n) { RunBlock(first, n); });
     return {};
   }
 

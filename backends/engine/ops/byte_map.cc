@@ -14,15 +14,14 @@ class ByteMap : public Step {
 
   std::string_view Path() const override { return "byte table"; }
   Result<void> Run() override {
-    constexpr std::int64_t kPiece = 1 << 14;
+    constexpr std::int64_t kBlock = 1 << 14;
     constexpr std::int64_t kBytesPerNanosecond = 2;
-    threads_.For((x_->size + kPiece - 1) / kPiece, x_->size / kBytesPerNanosecond,
-                 [this](std::int64_t piece) {
-                   const std::uint8_t* from = x_->bytes();
-                   std::uint8_t* to = y_->bytes();
-                   const std::int64_t end = std::min(x_->size, (piece + 1) * kPiece);
-                   for (std::int64_t i = piece * kPiece; i < end; ++i) to[i] = table_[from[i]];
-                 });
+    threads_.ForBlocks(x_->size, kBlock, x_->size / kBytesPerNanosecond,
+                       [this](std::int64_t first, std::int64_t n) {
+                         const std::uint8_t* from = x_->bytes() + first;
+                         std::uint8_t* to = y_->bytes() + first;
+                         for (std::int64_t i = 0; i < n; ++i) to[i] = table_[from[i]];
+                       });
     return {};
   }
 

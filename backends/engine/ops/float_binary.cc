@@ -4,12 +4,12 @@
 #include <array>
 
 #include "engine/ops/broadcast.h"
+#include "engine/ops/types.h"
 
 namespace qtx::backend::engine {
 namespace {
 
 constexpr std::int64_t kBlock = 1024;
-constexpr std::int64_t kPiece = 16 * kBlock;  // of one thread
 
 template <typename Operation>
 class FloatBinary : public Step {
@@ -25,12 +25,8 @@ class FloatBinary : public Step {
   std::string_view Path() const override { return "floats"; }
   Result<void> Run() override {
     const std::int64_t count = format::ElementCount(y_->tensor);
-    threads_.For((count + kPiece - 1) / kPiece, count, [&](std::int64_t piece) {
-      const std::int64_t end = std::min(count, (piece + 1) * kPiece);
-      for (std::int64_t i = piece * kPiece; i < end; i += kBlock) {
-        RunBlock(i, std::min(kBlock, end - i));
-      }
-    });
+    threads_.ForBlocks(count, kBlock, count,
+                       [this](std::int64_t first, std::int64_t n) { RunBlock(first, n); });
     return {};
   }
 
@@ -97,10 +93,8 @@ constexpr std::array kOperations{Named{"Add", Make<Plus>},     Named{"Div", Make
 
 std::unique_ptr<Step> MakeFloatBinary(const NodePlan& node, std::span<const Value* const> inputs,
                                       Value* y) {
-  const auto is_float = [](const Value* value) {
-    return value->tensor.elem_type == format::ElementType::kFloat;
-  };
-  if (inputs.size() != 2 || !std::ranges::all_of(inputs, is_float) || !is_float(y)) return nullptr;
+  const auto is_float = [](const Value* value) { return IsFloat(*value); };
+  if (inputs.size() != 2 || !std::ranges::all_of(inputs, is_float) || !IsFloat(*y)) return nullptr;
   const auto* found = std::ranges::find(kOperations, node.node().op_type, &Named::op_type);
   return found == kOperations.end() ? nullptr : found->make(inputs, y, node.threads());
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/elements.h"
+#include "engine/ops/types.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -26,9 +27,8 @@ class FloatFunctionStep : public Step {
   std::string_view Path() const override { return "floats"; }
   Result<void> Run() override {
     const std::int64_t count = format::ElementCount(y_->tensor);
-    threads_.For((count + kBlock - 1) / kBlock, count * 2, [&](std::int64_t i) {
-      RunBlock(i * kBlock, std::min(kBlock, count - i * kBlock));
-    });
+    threads_.ForBlocks(count, kBlock, count * 2,
+                       [this](std::int64_t first, std::int64_t n) { RunBlock(first, n); });
     return {};
   }
 
@@ -132,10 +132,7 @@ BlockFunction BlockOf(const NodePlan& node) {
 
 std::unique_ptr<Step> MakeFloatFunction(const NodePlan& node, const Value* x, Value* y,
                                         Function exactly) {
-  const auto is_float = [](const Value* value) {
-    return value->tensor.elem_type == format::ElementType::kFloat;
-  };
-  if (!is_float(x) || !is_float(y)) return nullptr;
+  if (!IsFloat(*x) || !IsFloat(*y)) return nullptr;
   BlockFunction block = BlockOf(node);
   if (block == nullptr) return nullptr;
   return std::make_unique<FloatFunctionStep>(x, y, std::move(block), std::move(exactly),

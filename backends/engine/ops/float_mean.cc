@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/ops/reals.h"
+#include "engine/ops/types.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -92,9 +93,7 @@ class FloatMean : public Step {
 bool TakesFloatMean(const NodePlan& node, const Sum& sum, const Value& y) {
   const bool squares = sum.b == sum.a;
   return node.arithmetic() == Arithmetic::kExact && (sum.b == nullptr || squares) &&
-         sum.addend == nullptr && sum.factor == 1 &&
-         sum.a->tensor.elem_type == format::ElementType::kFloat &&
-         y.tensor.elem_type == format::ElementType::kFloat;
+         sum.addend == nullptr && sum.factor == 1 && IsFloat(*sum.a) && IsFloat(y);
 }
 
 std::unique_ptr<Step> MakeFloatMean(const NodePlan& node, Sum sum, Walk walk, Value* y) {

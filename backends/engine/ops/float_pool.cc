@@ -8,6 +8,7 @@
 
 #include "engine/ops/float_mean.h"
 #include "engine/ops/reals.h"
+#include "engine/ops/types.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -183,11 +184,8 @@ class FloatAveragePool : public FloatPool<MeanLine> {
 std::optional<Window> LinesOf(const NodePlan& node, const PoolShape& pool, const Value* x,
                               const Value* y) {
   constexpr std::int64_t kMostTaps = 1 << 12;  // along a line
-  const auto is_float = [](const Value* value) {
-    return value->tensor.elem_type == format::ElementType::kFloat;
-  };
   const auto window = WindowOf(node, pool.axes);
-  if (!window.has_value() || !is_float(x) || !is_float(y)) return std::nullopt;
+  if (!window.has_value() || !IsFloat(*x) || !IsFloat(*y)) return std::nullopt;
   if (window->x.output < kFewest || window->x.kernel > kMostTaps) return std::nullopt;
   return *window;
 }

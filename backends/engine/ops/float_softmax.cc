@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/ops/softmax_rows.h"
+#include "engine/ops/types.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -177,10 +178,7 @@ std::unique_ptr<Step> MakeFloatSoftmax(const NodePlan& node, const Value* x, Val
                                        const AxisRows& rows, bool logarithms,
                                        std::unique_ptr<RowsStep> exactly) {
   constexpr std::int64_t kLongest = std::int64_t{1} << 24;
-  const auto is_float = [](const Value* value) {
-    return value->tensor.elem_type == format::ElementType::kFloat;
-  };
-  if (!is_float(x) || !is_float(y) || rows.length > kLongest) return exactly;
+  if (!IsFloat(*x) || !IsFloat(*y) || rows.length > kLongest) return exactly;
   return std::make_unique<FloatSoftmax>(node, x, y, rows, logarithms, std::move(exactly));
 }
 

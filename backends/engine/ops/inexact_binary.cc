@@ -92,13 +92,8 @@ class EightBitBinary : public Step {
 
   std::string_view Path() const override { return "binary"; }
   Result<void> Run() override {
-    constexpr std::int64_t kPiece = 1 << 14;
-    threads_.For((y_->size + kPiece - 1) / kPiece, y_->size, [this](std::int64_t piece) {
-      const std::int64_t end = std::min(y_->size, (piece + 1) * kPiece);
-      for (std::int64_t i = piece * kPiece; i < end; i += kBlock) {
-        RunBlock(i, std::min(kBlock, end - i));
-      }
-    });
+    threads_.ForBlocks(y_->size, kBlock, y_->size,
+                       [this](std::int64_t first, std::int64_t n) { RunBlock(first, n); });
     return {};
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/ops/types.h"
+
 namespace qtx::backend::engine {
 namespace {
 
@@ -22,11 +24,8 @@ bool IsOperand(const Tensor& tensor) {
 }  // namespace
 
 bool TakesRealProducts(const NodePlan& node, const Sum& sum, const Value& y) {
-  const auto is_float = [](const Value& value) {
-    return value.tensor.elem_type == ElementType::kFloat;
-  };
-  return node.arithmetic() == Arithmetic::kExact && is_float(y) && IsOperand(sum.a->tensor) &&
-         IsOperand(sum.b->tensor) && (sum.addend == nullptr || is_float(*sum.addend)) &&
+  return node.arithmetic() == Arithmetic::kExact && IsFloat(y) && IsOperand(sum.a->tensor) &&
+         IsOperand(sum.b->tensor) && (sum.addend == nullptr || IsFloat(*sum.addend)) &&
          sum.factor == 1 && sum.addend_factor == 1 && sum.addend_unit == 1;
 }
 

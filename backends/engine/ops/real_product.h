@@ -22,10 +22,6 @@ namespace qtx::backend::engine {
 /// arithmetic is `exact`.
 bool TakesRealProducts(const NodePlan& node, const Sum& sum, const Value& y);
 
-inline bool IsFloat(const Value& value) {
-  return value.tensor.elem_type == format::ElementType::kFloat;
-}
-
 /// The reals of an operand, exactly.  REQUIRES: TakesRealProducts.
 std::vector<double> DoublesOf(const format::Tensor& tensor);
 

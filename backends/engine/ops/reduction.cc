@@ -11,6 +11,7 @@
 #include "engine/ops/float_sum.h"
 #include "engine/ops/function.h"
 #include "engine/ops/reals.h"
+#include "engine/ops/types.h"
 #include "engine/product_epilogue.h"
 
 namespace qtx::backend::engine {
@@ -367,10 +368,7 @@ StepResult MakeExtreme(const NodePlan& node, Extreme extreme, Walk walk, Value* 
   const ChangeRule rule =
       RuleFor(node.arithmetic(), Purpose::kSelect, extreme.a->tensor, y->tensor);
   const bool greatest = !extreme.least && extreme.indices == nullptr;
-  const auto is_float = [](const Value& value) {
-    return value.tensor.elem_type == format::ElementType::kFloat;
-  };
-  if (greatest && is_float(*extreme.a) && is_float(*y) && rule.copies()) {
+  if (greatest && IsFloat(*extreme.a) && IsFloat(*y) && rule.copies()) {
     return std::make_unique<GreatestFloat>(extreme.a, std::move(walk), y);
   }
   if (greatest && AreTerms({extreme.a, y})) {

@@ -11,6 +11,9 @@ namespace qtx::backend::engine {
 /// FLOAT or quantized; as an input FLOAT16 and BFLOAT16 too (spec/glossary.md: real operand).
 bool IsRealInput(format::ElementType type);
 bool IsRealOutput(format::ElementType type);
+inline bool IsFloat(const Value& value) {
+  return value.tensor.elem_type == format::ElementType::kFloat;
+}
 /// Integers of 2 to 64 bits and floats that are neither FLOAT nor quantized; not BOOL.
 bool IsPlainNumeric(format::ElementType type);
 

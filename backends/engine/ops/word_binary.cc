@@ -14,8 +14,22 @@ namespace {
 using format::ElementType;
 
 constexpr std::int64_t kBlock = 512;
-constexpr std::int64_t kPiece = 16 * kBlock;  // of one thread
 using Reals = std::array<double, kBlock>;
+
+// Calls work with a value of the type that `storage` is in memory.
+template <typename Work>
+void WithStorage(ElementType storage, const Work& work) {
+  switch (storage) {
+    case ElementType::kInt8:
+      return work(std::int8_t{});
+    case ElementType::kUint8:
+      return work(std::uint8_t{});
+    case ElementType::kInt16:
+      return work(std::int16_t{});
+    default:
+      return work(std::uint16_t{});
+  }
+}
 
 // An operand as differences of at most 17 bits.
 struct Operand {
@@ -35,16 +49,7 @@ struct Operand {
     }
   }
   void Load(std::int64_t first, std::int64_t n, Reals& differences) const {
-    switch (storage) {
-      case ElementType::kInt8:
-        return LoadAs<std::int8_t>(first, n, differences);
-      case ElementType::kUint8:
-        return LoadAs<std::uint8_t>(first, n, differences);
-      case ElementType::kInt16:
-        return LoadAs<std::int16_t>(first, n, differences);
-      default:
-        return LoadAs<std::uint16_t>(first, n, differences);
-    }
+    WithStorage(storage, [&](auto type_of) { LoadAs<decltype(type_of)>(first, n, differences); });
   }
 };
 
@@ -67,12 +72,8 @@ class WordBinary : public Step {
   std::string_view Path() const override { return "word binary"; }
   Result<void> Run() override {
     const std::int64_t count = format::ElementCount(y_->tensor);
-    threads_.For((count + kPiece - 1) / kPiece, count * 4, [&](std::int64_t piece) {
-      const std::int64_t end = std::min(count, (piece + 1) * kPiece);
-      for (std::int64_t i = piece * kPiece; i < end; i += kBlock) {
-        RunBlock(i, std::min(kBlock, end - i));
-      }
-    });
+    threads_.ForBlocks(count, kBlock, count * 4,
+                       [this](std::int64_t first, std::int64_t n) { RunBlock(first, n); });
     return {};
   }
 
@@ -86,16 +87,7 @@ class WordBinary : public Step {
       const auto k = static_cast<std::size_t>(i);
       nearest[k] = Settled(a[k], b[k]);
     }
-    switch (storage_) {
-      case ElementType::kInt8:
-        return Store<std::int8_t>(nearest, first, n);
-      case ElementType::kUint8:
-        return Store<std::uint8_t>(nearest, first, n);
-      case ElementType::kInt16:
-        return Store<std::int16_t>(nearest, first, n);
-      default:
-        return Store<std::uint16_t>(nearest, first, n);
-    }
+    WithStorage(storage_, [&](auto type_of) { Store<decltype(type_of)>(nearest, first, n); });
   }
 
   // The real in units of y, nearly. Its error, three roundings of 2^-53, is of no account beside
