@@ -1,4 +1,5 @@
-// FLOAT Conv, MatMul and Gemm in `exact` against sums in rationals, rounded once by MPFR.
+// FLOAT Conv, MatMul and Gemm in `exact` against sums in rationals, rounded once by MPFR; the same
+// bits from several threads.
 #include <gmpxx.h>
 #include <gtest/gtest.h>
 #include <mpfr.h>
@@ -45,12 +46,16 @@ class RealProductTest : public testing::Test {
                            const Tensor& type, const std::vector<float>& expected,
                            const std::vector<Attribute>& attributes = {}) {
     for (const Kernels* kernels : KernelsUnderTest()) {
-      const auto y = ComputeOneNode(*kernels, op, arguments, type, attributes);
-      ASSERT_TRUE(y.has_value()) << y.error().message;
-      const auto found = y->As<float>();
-      ASSERT_EQ(found.size(), expected.size());
-      for (std::size_t i = 0; i < expected.size(); ++i) {
-        ASSERT_EQ(found[i], expected[i]) << op << " element " << i << " by " << kernels->name;
+      for (const int threads : {1, 2, 8}) {
+        const auto y =
+            ComputeOneNode(*kernels, op, arguments, type, attributes, Path::kFastest, threads);
+        ASSERT_TRUE(y.has_value()) << y.error().message;
+        const auto found = y->As<float>();
+        ASSERT_EQ(found.size(), expected.size());
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          ASSERT_EQ(found[i], expected[i])
+              << op << " element " << i << " by " << kernels->name << " on " << threads;
+        }
       }
     }
   }
@@ -59,7 +64,10 @@ class RealProductTest : public testing::Test {
 
 TEST_F(RealProductTest, GemmRoundsTheExactSumOnce) {
   for (int round = 0; round < 30; ++round) {
-    const std::int64_t rows = Between(1, 6), depth = Between(1, 40), columns = Between(1, 60);
+    // The last two are worth several threads.
+    const std::int64_t rows = round < 28 ? Between(1, 6) : 41;
+    const std::int64_t depth = Between(1, 40) + (round < 28 ? 0 : 20);
+    const std::int64_t columns = Between(1, 60) + (round < 28 ? 0 : 70);
     const auto a = Numbers(rows * depth), b = Numbers(depth * columns), c = Numbers(columns);
     std::vector<float> expected;
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -86,7 +94,9 @@ TEST_F(RealProductTest, GemmRoundsTheExactSumOnce) {
 TEST_F(RealProductTest, ConvTakesStridesDilationsAndPadding) {
   for (int round = 0; round < 60; ++round) {
     const std::int64_t kernel = Between(1, 4), stride = Between(1, 3), dilation = Between(1, 2);
-    const std::int64_t size = Between(9, 70), pad = Between(0, 3), filters = Between(1, 6);
+    // The last one is worth several threads.
+    const std::int64_t size = round < 59 ? Between(9, 70) : 6'000, pad = Between(0, 3);
+    const std::int64_t filters = round < 59 ? Between(1, 6) : 21;
     const std::int64_t out = (size + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
     const auto x = Numbers(2 * size), w = Numbers(filters * 2 * kernel);
     std::vector<float> expected;

@@ -102,10 +102,11 @@ format::Model OneNode(const std::string& op_type, const std::vector<Argument>& a
 Result<format::Tensor> ComputeOneNode(const Kernels& kernels, const std::string& op_type,
                                       const std::vector<Argument>& arguments,
                                       const format::Tensor& output,
-                                      std::vector<format::Attribute> attributes, Path path) {
+                                      std::vector<format::Attribute> attributes, Path path,
+                                      int threads) {
   QTX_ASSIGN_OR_RETURN(const auto prepared,
                        PrepareModel(OneNode(op_type, arguments, output, std::move(attributes)),
-                                    kernels, {.path = path}));
+                                    kernels, {.path = path, .threads = threads}));
   std::vector<format::Tensor> inputs;
   for (const Argument& argument : arguments) {
     if (!argument.constant && !argument.name.empty()) inputs.push_back(argument.tensor);

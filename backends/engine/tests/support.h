@@ -50,7 +50,7 @@ Result<format::Tensor> ComputeOneNode(const Kernels& kernels, const std::string&
                                       const std::vector<Argument>& arguments,
                                       const format::Tensor& output,
                                       std::vector<format::Attribute> attributes = {},
-                                      Path path = Path::kFastest);
+                                      Path path = Path::kFastest, int threads = 1);
 /// The stored integers of its y. Fails the test on an error.
 std::vector<std::int32_t> RunOneNode(const Kernels& kernels, const std::string& op_type,
                                      const std::vector<Argument>& arguments,
