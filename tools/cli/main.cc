@@ -805,12 +805,15 @@ int RunCommand(const CLI::App& app, const Commands& c) {
   return runs.at(name)();
 }
 
-// The status of what needs no parser: an unknown command, and `help`, whose words the parser would
-// take for a second command.
+// The status of what needs no parser: an unknown command, what follows --version, at which the
+// parser stops, and `help`, whose words it would take for a second command.
 std::optional<int> BeforeParsing(const CLI::App& app, std::span<char* const> words) {
   const auto is = [words](std::size_t i, std::string_view word) { return words[i] == word; };
-  if (words.size() == 2 && is(0, "--version") && is(1, "--json")) {
-    return PrintDocument(VersionJson());
+  if (words.size() > 1 && is(0, "--version")) {
+    if (words.size() == 2 && is(1, "--json")) return PrintDocument(VersionJson());
+    format::Print(stderr, "qtx: --version: found '{}', expected --json or nothing after it\n",
+                  is(1, "--json") ? words[2] : words[1]);
+    return kUsage;
   }
   const bool asks_help = !words.empty() && words[0] == std::string_view("help");
   if (asks_help) words = words.subspan(1);

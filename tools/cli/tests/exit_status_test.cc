@@ -138,15 +138,17 @@ class ExitStatus : public qtx::cli::Program {
   // Every command that reads a file.
   Attempts OnFile(const std::string& file) const {
     const std::string ok = Path("ok.onnx"), o = " -o " + Path("never");
-    return Blaming(file, {"check " + file, "inspect " + file, "convert " + file + o,
-                          "lower " + file + o, "lift " + file + o, "convert --infer " + file + o,
-                          "diff " + file + " " + ok, "diff " + ok + " " + file, "run " + file,
-                          "run " + ok + " --input " + file, Calibrate(file, Path("never")),
-                          Calibrate(ok, Path("never")) + " --preprocess " + file,
-                          "calibrate --merge " + file + " " + ok + o, "quantize " + file + o,
-                          "quantize " + ok + " --rules " + file + o, "report merge " + file,
-                          "shrink --backend reference --input x=y --model " + file + o,
-                          Validate() + " --expected-failures " + file});
+    return Blaming(
+        file,
+        {"check " + file, "inspect " + file, "convert " + file + o, "lower " + file + o,
+         "lift " + file + o, "convert --infer " + file + o, "diff " + file + " " + ok,
+         "diff " + ok + " " + file, "run " + file, "run " + ok + " --input " + file,
+         Calibrate(file, Path("never")), Calibrate(ok, Path("never")) + " --preprocess " + file,
+         "calibrate --merge " + file + " " + ok + o, "quantize " + file + o,
+         "quantize " + ok + " --rules " + file + o,
+         "quantize " + ok + " --method gptq --gram " + file + o, "report merge " + file,
+         "shrink --backend reference --input x=y --model " + file + o,
+         Validate() + " --expected-failures " + file});
   }
 
   // Every command that reads a folder.
@@ -187,14 +189,28 @@ class ExitStatus : public qtx::cli::Program {
   // Every quick command that prints something.
   Attempts Printing(const std::string& out) const {
     const std::string ok = Path("ok.onnx");
-    return Blaming(
-        "stdout",
-        {"inspect " + ok, "inspect --json - " + ok, "check " + ok, "check --json - " + ok,
-         "diff " + ok + " " + ok, "convert " + ok + " -o " + Path("o"), "convert " + ok + " -o -",
-         RunModel(ok), RunModel(ok) + " --json -", Calibrate(ok, Path("o")), Calibrate(ok, "-"),
-         Validate(), Validate() + " --json -", "report merge " + Path("report.json"),
-         "spec run " + Example(), "bench --list", "--version", "--help", "check --help"},
-        "true", out);
+    return Blaming("stdout",
+                   {"inspect " + ok,
+                    "inspect --json - " + ok,
+                    "check " + ok,
+                    "check --json - " + ok,
+                    "diff " + ok + " " + ok,
+                    "convert " + ok + " -o " + Path("o"),
+                    "convert " + ok + " -o -",
+                    RunModel(ok),
+                    RunModel(ok) + " --json -",
+                    Calibrate(ok, Path("o")),
+                    Calibrate(ok, "-"),
+                    Validate(),
+                    Validate() + " --json -",
+                    "report merge " + Path("report.json"),
+                    "spec run " + Example(),
+                    "bench --list",
+                    "--version",
+                    "--version --json",
+                    "--help",
+                    "check --help"},
+                   "true", out);
   }
 
   // The status of a command and its line on stderr. A pipe takes the latter, because a limit of
