@@ -91,9 +91,8 @@ class FloatMean : public Step {
 }  // namespace
 
 bool TakesFloatMean(const NodePlan& node, const Sum& sum, const Value& y) {
-  const bool squares = sum.b == sum.a;
-  return node.arithmetic() == Arithmetic::kExact && (sum.b == nullptr || squares) &&
-         sum.addend == nullptr && sum.factor == 1 && IsFloat(*sum.a) && IsFloat(y);
+  return node.arithmetic() == Arithmetic::kExact && IsFloat(*sum.a) && IsFloat(y) &&
+         (sum.b == nullptr || sum.b == sum.a) && sum.addend == nullptr && sum.factor == 1;
 }
 
 std::unique_ptr<Step> MakeFloatMean(const NodePlan& node, Sum sum, Walk walk, Value* y) {

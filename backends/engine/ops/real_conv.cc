@@ -105,14 +105,14 @@ class PhasedImage {
 
 class RealConv : public Step {
  public:
-  RealConv(const NodePlan& node, const ConvShape& shape, const Window& window, PhasedImage image,
-           Buffer* memory, RealResults results)
+  RealConv(const NodePlan& node, const ConvShape& shape, const Window& window,
+           const PhasedImage& image, Buffer* memory, RealResults results)
       : shape_(shape),
         window_(window),
         results_(std::move(results)),
         tile_(node.kernels().real_tile),
         threads_(node.threads()),
-        image_(std::move(image)),
+        image_(image),
         memory_(memory),
         offsets_(image_.Offsets()),
         greatest_(At(shape.GroupChannels())) {
@@ -262,8 +262,7 @@ std::unique_ptr<Step> MakeRealConv(const NodePlan& node, const ConvShape& shape,
   if (image.Size() > std::min(kLargest, std::max(kSmall, kMostMore * input))) return nullptr;
   const auto memory = node.Scratch(image.Bytes());
   if (!memory.has_value()) return nullptr;
-  return std::make_unique<RealConv>(node, shape, *window, std::move(image), *memory,
-                                    std::move(results));
+  return std::make_unique<RealConv>(node, shape, *window, image, *memory, std::move(results));
 }
 
 }  // namespace qtx::backend::engine

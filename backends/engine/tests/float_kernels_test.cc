@@ -101,63 +101,88 @@ class FloatKernelsTest : public testing::Test {
 
 Wide SigmoidOf(const Wide& x) { return Wide(1) / (Wide(1) + (Wide(0) - x).Apply(mpfr_exp)); }
 
-// Every length of a last vector, and what rounds to 0, 1, a subnormal or infinity.
-TEST_F(FloatKernelsTest, FunctionsAreRoundedOnce) {
-  const std::vector<float> special{0.0F,        -0.0F,     kInfinity,  -kInfinity,     kNan,
-                                   1.0F,        -1.0F,     0x1p-149F,  -0x1p-149F,     0x1p-126F,
-                                   88.72283F,   88.72284F, -87.33655F, -103.97207F,    -103.97208F,
-                                   -103.27893F, -104.0F,   200.0F,     -200.0F,        -200.5F,
-                                   1e30F,       -1e30F,    9.010913F,  -9.010913F,     16.635532F,
-                                   -17.0F,      0x1p-12F,  0x1p-13F,   0x1.fffffep-14F};
-  for (std::int64_t n = 19; n < 40; ++n) {
+class FunctionTest : public FloatKernelsTest {
+ protected:
+  // What rounds to 0, 1, a subnormal or infinity; any bits; and mostly from 2^-40 to 2^7.
+  float Draw() {
+    switch (Between(0, 9)) {
+      case 0:
+        return special_[static_cast<std::size_t>(Between(0, std::ssize(special_) - 1))];
+      case 1:
+        return AnyFloat();
+      default:
+        const float magnitude = std::ldexp(static_cast<float>(Between(1, 1 << 24)),
+                                           static_cast<int>(Between(-40, -17)));
+        return Between(0, 1) == 0 ? magnitude : -magnitude;
+    }
+  }
+  std::vector<float> Drawn(std::int64_t count) {
     std::vector<float> x;
-    for (std::int64_t i = 0; i < (n == 39 ? 3000 : n - 18); ++i) {
-      const std::int64_t kind = Between(0, 9);
-      x.push_back(kind == 0   ? special[static_cast<std::size_t>(Between(0, 28))]
-                  : kind == 1 ? AnyFloat()
-                              : std::ldexp(AnyFloat() > 0 ? 1.0F : -1.0F, 0) *
-                                    std::ldexp(static_cast<float>(Between(1, 1 << 24)),
-                                               static_cast<int>(Between(-40, -17))));
-    }
-    if (n == 39) x.insert(x.end(), special.begin(), special.end());
+    for (std::int64_t i = 0; i < count; ++i) x.push_back(Draw());
+    return x;
+  }
+  template <typename Expected>
+  static void ExpectFunction(const std::string& op, const std::vector<float>& x,
+                             const Expected& expected,
+                             const std::vector<Attribute>& attributes = {}) {
     const auto count = static_cast<std::int64_t>(x.size());
-    std::vector<float> exp, tanh, sigmoid;
-    for (const float each : x) {
-      exp.push_back(Wide(each).Apply(mpfr_exp).Rounded());
-      tanh.push_back(Wide(each).Apply(mpfr_tanh).Rounded());
-      sigmoid.push_back(SigmoidOf(each).Rounded());
-    }
-    ExpectFloats("Exp", {{"x", Floats({count}, x)}}, {count}, exp);
-    ExpectFloats("Tanh", {{"x", Floats({count}, x)}}, {count}, tanh);
-    ExpectFloats("Sigmoid", {{"x", Floats({count}, x)}}, {count}, sigmoid);
+    std::vector<float> y;
+    for (const float each : x) y.push_back(expected(each));
+    ExpectFloats(op, {{"x", Floats({count}, x)}}, {count}, y, attributes);
+  }
+
+  const std::vector<float> special_{0.0F,        -0.0F,     kInfinity,  -kInfinity,     kNan,
+                                    1.0F,        -1.0F,     0x1p-149F,  -0x1p-149F,     0x1p-126F,
+                                    88.72283F,   88.72284F, -87.33655F, -103.97207F,    -103.97208F,
+                                    -103.27893F, -104.0F,   200.0F,     -200.0F,        -200.5F,
+                                    1e30F,       -1e30F,    9.010913F,  -9.010913F,     16.635532F,
+                                    -17.0F,      0x1p-12F,  0x1p-13F,   0x1.fffffep-14F};
+};
+
+float RoundedExp(float x) { return Wide(x).Apply(mpfr_exp).Rounded(); }
+float RoundedTanh(float x) { return Wide(x).Apply(mpfr_tanh).Rounded(); }
+float RoundedSigmoid(float x) { return SigmoidOf(x).Rounded(); }
+
+// Every length of a last vector, then many.
+TEST_F(FunctionTest, AreRoundedOnce) {
+  for (std::int64_t n = 1; n <= 21; ++n) {
+    std::vector<float> x = n == 21 ? special_ : std::vector<float>();
+    const std::vector<float> drawn = Drawn(n == 21 ? 3000 : n);
+    x.insert(x.end(), drawn.begin(), drawn.end());
+    ExpectFunction("Exp", x, RoundedExp);
+    ExpectFunction("Tanh", x, RoundedTanh);
+    ExpectFunction("Sigmoid", x, RoundedSigmoid);
   }
 }
 
-TEST_F(FloatKernelsTest, SimpleFunctionsAreRoundedOnce) {
+float RoundedHardSwish(float x) {
+  if (std::isnan(x)) return kNan;
+  if (x <= -3 || x >= 3) return x < 0 ? 0 : x;
+  const Wide wide(x);
+  return (wide * (wide + Wide(3)) / Wide(6)).Rounded();
+}
+float RoundedHardSigmoid(float x) {
+  if (std::isnan(x)) return kNan;
+  const Wide line = Wide(x) * Wide(0.2F) + Wide(0.3F);
+  const double nearly = line.Nearly();
+  if (nearly <= 0 || nearly >= 1) return nearly <= 0 ? 0 : 1;
+  return line.Rounded();
+}
+float RoundedLeakyRelu(float x) { return x < 0 ? (Wide(x) * Wide(0.1F)).Rounded() : x; }
+float RoundedSqrt(float x) { return x < 0 ? kNan : Wide(x).Apply(mpfr_sqrt).Rounded(); }
+float RoundedReciprocal(float x) { return x == 0 ? kInfinity : (Wide(1) / Wide(x)).Rounded(); }
+
+TEST_F(FunctionTest, OfFewOperationsAreRoundedOnce) {
   std::vector<float> x{0.0F, -0.0F, kInfinity,       -kInfinity, kNan,
                        3.0F, -3.0F, -0x1.800002p+1F, 0x1p-149F};
   for (int i = 0; i < 3000; ++i)
     x.push_back(i % 3 == 0 ? AnyFloat() : static_cast<float>(Between(-400, 400)) / 100);
-  const auto count = static_cast<std::int64_t>(x.size());
-  std::vector<float> swish, hard, leaky, root, reciprocal;
-  for (const float each : x) {
-    const Wide wide(each);
-    const Wide cubic = wide * (wide + Wide(3)) / Wide(6);
-    swish.push_back(std::isnan(each) ? kNan : each <= -3 ? 0 : each >= 3 ? each : cubic.Rounded());
-    const Wide line = wide * Wide(0.2F) + Wide(0.3F);
-    const double nearly = line.Nearly();
-    hard.push_back(std::isnan(each) ? kNan : nearly <= 0 ? 0 : nearly >= 1 ? 1 : line.Rounded());
-    leaky.push_back(each < 0 ? (wide * Wide(0.1F)).Rounded() : each);
-    root.push_back(each < 0 ? kNan : wide.Apply(mpfr_sqrt).Rounded());
-    reciprocal.push_back(each == 0 ? kInfinity : (Wide(1) / wide).Rounded());
-  }
-  const std::vector<Argument> arguments{{"x", Floats({count}, x)}};
-  ExpectFloats("HardSwish", arguments, {count}, swish);
-  ExpectFloats("HardSigmoid", arguments, {count}, hard,
-               {Attribute::Float("alpha", 0.2F), Attribute::Float("beta", 0.3F)});
-  ExpectFloats("LeakyRelu", arguments, {count}, leaky, {Attribute::Float("alpha", 0.1F)});
-  ExpectFloats("Sqrt", arguments, {count}, root);
-  ExpectFloats("Reciprocal", arguments, {count}, reciprocal);
+  ExpectFunction("HardSwish", x, RoundedHardSwish);
+  ExpectFunction("HardSigmoid", x, RoundedHardSigmoid,
+                 {Attribute::Float("alpha", 0.2F), Attribute::Float("beta", 0.3F)});
+  ExpectFunction("LeakyRelu", x, RoundedLeakyRelu, {Attribute::Float("alpha", 0.1F)});
+  ExpectFunction("Sqrt", x, RoundedSqrt);
+  ExpectFunction("Reciprocal", x, RoundedReciprocal);
 }
 
 TEST_F(FloatKernelsTest, ExponentialsAreWithinTheirBound) {
@@ -197,39 +222,51 @@ std::vector<float> SoftmaxRow(const std::vector<float>& x, bool logarithms) {
   return y;
 }
 
-TEST_F(FloatKernelsTest, SoftmaxAndItsLogarithmAreRoundedOnce) {
-  for (const bool logarithms : {false, true}) {
-    for (int round = 0; round < 60; ++round) {
-      const std::int64_t rows = Between(1, 5), length = Between(1, 21);
-      const bool last = round % 2 == 0;  // or the first axis
-      std::vector<float> x(static_cast<std::size_t>(rows * length));
-      std::vector<float> expected(x.size());
-      const auto at = [&](std::int64_t row, std::int64_t i) {
-        return static_cast<std::size_t>(last ? row * length + i : i * rows + row);
-      };
-      for (std::int64_t row = 0; row < rows; ++row) {
-        std::vector<float> line;
-        const std::int64_t kind = Between(0, 6);
-        const float spread = kind == 0 ? 0.0F : std::ldexp(1.0F, static_cast<int>(Between(-20, 9)));
-        for (std::int64_t i = 0; i < length; ++i) {
-          line.push_back(3 + spread * static_cast<float>(Between(-1000, 1000)) / 1000);
-        }
-        const auto any = static_cast<std::size_t>(Between(0, length - 1));
-        if (kind == 1) line[any] = -kInfinity;
-        if (kind == 2) line[any] = kNan;
-        if (kind == 3 && round % 5 == 0) line[any] = kInfinity;
-        if (kind == 4) line[any] = 500;
-        const std::vector<float> result = SoftmaxRow(line, logarithms);
-        for (std::int64_t i = 0; i < length; ++i) {
-          x[at(row, i)] = line[static_cast<std::size_t>(i)];
-          expected[at(row, i)] = result[static_cast<std::size_t>(i)];
-        }
-      }
-      const Dims dims = last ? Dims{rows, length} : Dims{length, rows};
-      ExpectFloats(logarithms ? "LogSoftmax" : "Softmax", {{"x", Floats(dims, x)}}, dims, expected,
-                   {Attribute::Int("axis", last ? 1 : 0)});
+class SoftmaxTest : public FloatKernelsTest {
+ protected:
+  // Equal ones, ones near or far from each other, or with one that is special.
+  std::vector<float> DrawRow(std::int64_t length) {
+    std::vector<float> row;
+    const auto kind = static_cast<std::size_t>(Between(0, 6));
+    const float spread = kind == 0 ? 0.0F : std::ldexp(1.0F, static_cast<int>(Between(-20, 9)));
+    for (std::int64_t i = 0; i < length; ++i) {
+      row.push_back(3 + spread * static_cast<float>(Between(-1000, 1000)) / 1000);
     }
+    constexpr std::array kSpecial{-kInfinity, kNan, kInfinity, 500.0F};
+    if (kind >= 1 && kind <= kSpecial.size()) {
+      row[static_cast<std::size_t>(Between(0, length - 1))] = kSpecial[kind - 1];
+    }
+    return row;
   }
+  // Rows along the last or the first of two axes.
+  void ExpectRows(bool logarithms, bool last) {
+    const std::int64_t rows = Between(1, 5), length = Between(1, 21);
+    std::vector<float> x(static_cast<std::size_t>(rows * length)), expected(x.size());
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::vector<float> drawn = DrawRow(length), result = SoftmaxRow(drawn, logarithms);
+      for (std::int64_t i = 0; i < length; ++i) {
+        const auto at = static_cast<std::size_t>(last ? row * length + i : i * rows + row);
+        x[at] = drawn[static_cast<std::size_t>(i)];
+        expected[at] = result[static_cast<std::size_t>(i)];
+      }
+    }
+    const Dims dims = last ? Dims{rows, length} : Dims{length, rows};
+    ExpectFloats(logarithms ? "LogSoftmax" : "Softmax", {{"x", Floats(dims, x)}}, dims, expected,
+                 {Attribute::Int("axis", last ? 1 : 0)});
+  }
+};
+
+TEST_F(SoftmaxTest, IsRoundedOnce) {
+  for (int round = 0; round < 60; ++round) ExpectRows(/*logarithms=*/false, round % 2 == 0);
+}
+TEST_F(SoftmaxTest, LogarithmsAreRoundedOnce) {
+  for (int round = 0; round < 60; ++round) ExpectRows(/*logarithms=*/true, round % 2 == 0);
+}
+
+Wide SumOf(const std::vector<float>& x) {
+  Wide sum;
+  for (const float each : x) sum = sum + Wide(each);
+  return sum;
 }
 
 struct Line {
@@ -255,6 +292,20 @@ class PoolTest : public FloatKernelsTest {
     }
     return window;
   }
+  // Three planes; y of every window of each.
+  template <typename Draw, typename Pool>
+  static void ExpectPool(const std::string& op, const Line& line,
+                         const std::vector<Attribute>& attributes, const Draw& draw,
+                         const Pool& pool) {
+    std::vector<float> x, expected;
+    for (std::int64_t i = 0; i < 3 * line.size; ++i) x.push_back(draw());
+    for (std::int64_t p = 0; p < 3 * line.out; ++p) {
+      const auto window = Window(x, line, p / line.out, p % line.out);
+      ASSERT_FALSE(window.empty());
+      expected.push_back(pool(window));
+    }
+    ExpectFloats(op, {{"x", Floats({1, 3, line.size}, x)}}, {1, 3, line.out}, expected, attributes);
+  }
   static std::vector<Attribute> AttributesOf(const Line& line) {
     return {Attribute::Ints("kernel_shape", {line.kernel}),
             Attribute::Ints("strides", {line.stride}),
@@ -266,77 +317,66 @@ class PoolTest : public FloatKernelsTest {
 TEST_F(PoolTest, MeansAreRoundedOnce) {
   for (int round = 0; round < 40; ++round) {
     const Line line = DrawLine();
-    std::vector<float> x;
-    for (std::int64_t i = 0; i < 3 * line.size; ++i) {
-      x.push_back(round % 4 == 0 ? AnyFloat() : round % 4 == 1 ? Coarse() : Coarse() / 3);
-    }
     const bool counts = round % 2 == 0;
-    std::vector<float> expected;
-    for (std::int64_t c = 0; c < 3; ++c) {
-      for (std::int64_t p = 0; p < line.out; ++p) {
-        const auto window = Window(x, line, c, p);
-        if (window.empty()) GTEST_SKIP();
-        Wide sum;
-        for (const float each : window) sum = sum + Wide(each);
-        const auto count =
-            counts ? static_cast<double>(line.kernel) : static_cast<double>(window.size());
-        expected.push_back((sum / Wide(count)).Rounded());
-      }
-    }
+    const auto draw = [&] {
+      return round % 4 == 0 ? AnyFloat() : round % 4 == 1 ? Coarse() : Coarse() / 3;
+    };
+    const auto mean = [&](const std::vector<float>& window) {
+      const auto taps = static_cast<double>(window.size());
+      return (SumOf(window) / Wide(counts ? static_cast<double>(line.kernel) : taps)).Rounded();
+    };
     auto attributes = AttributesOf(line);
     attributes.push_back(Attribute::Int("count_include_pad", counts ? 1 : 0));
-    ExpectFloats("AveragePool", {{"x", Floats({1, 3, line.size}, x)}}, {1, 3, line.out}, expected,
-                 attributes);
+    ExpectPool("AveragePool", line, attributes, draw, mean);
   }
+}
+
+float GreatestOf(const std::vector<float>& window) {
+  float greatest = -kInfinity;
+  for (const float each : window) {
+    if (std::isnan(each)) return kNan;
+    greatest = std::max(greatest, each);
+  }
+  return greatest;
 }
 
 TEST_F(PoolTest, TheGreatestIsANanOrAnElement) {
   for (int round = 0; round < 40; ++round) {
     const Line line = DrawLine();
-    std::vector<float> x;
-    for (std::int64_t i = 0; i < 3 * line.size; ++i) {
+    const auto draw = [&] {
       const std::int64_t kind = Between(0, 19);
-      x.push_back(kind == 0 ? kNan : kind < 4 ? -kInfinity : Coarse());
-    }
-    std::vector<float> expected;
-    for (std::int64_t c = 0; c < 3; ++c) {
-      for (std::int64_t p = 0; p < line.out; ++p) {
-        float greatest = -kInfinity;
-        for (const float each : Window(x, line, c, p)) {
-          if (std::isnan(each) || std::isnan(greatest)) {
-            greatest = kNan;
-          } else {
-            greatest = std::max(greatest, each);
-          }
-        }
-        expected.push_back(greatest);
-      }
-    }
-    ExpectFloats("MaxPool", {{"x", Floats({1, 3, line.size}, x)}}, {1, 3, line.out}, expected,
-                 AttributesOf(line));
+      return kind == 0 ? kNan : kind < 4 ? -kInfinity : Coarse();
+    };
+    ExpectPool("MaxPool", line, AttributesOf(line), draw, GreatestOf);
   }
 }
 
-TEST_F(FloatKernelsTest, ReductionsAreRoundedOnce) {
+class ReductionTest : public FloatKernelsTest {
+ protected:
+  // Numbers of one size or of all sizes; in some rounds an infinity or two.
+  std::vector<float> DrawNumbers(std::int64_t count, int round) {
+    std::vector<float> x;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const int exponent = round % 4 == 0 ? static_cast<int>(Between(-149, 120)) : 0;
+      x.push_back(std::ldexp(Coarse(), exponent));
+    }
+    if (round % 5 == 0) x[static_cast<std::size_t>(Between(0, count - 1))] = kInfinity;
+    if (round % 7 == 0) x[static_cast<std::size_t>(Between(0, count - 1))] = -kInfinity;
+    return x;
+  }
+};
+
+TEST_F(ReductionTest, IsRoundedOnce) {
   for (int round = 0; round < 40; ++round) {
     const std::int64_t rows = Between(1, 40), length = Between(1, 70);
-    std::vector<float> x;
-    for (std::int64_t i = 0; i < rows * length; ++i) {
-      x.push_back(round % 4 == 0 ? std::ldexp(Coarse(), static_cast<int>(Between(-149, 120)))
-                                 : Coarse());
-    }
-    if (round % 5 == 0) x[static_cast<std::size_t>(Between(0, rows * length - 1))] = kInfinity;
-    if (round % 7 == 0) x[static_cast<std::size_t>(Between(0, rows * length - 1))] = -kInfinity;
+    const std::vector<float> x = DrawNumbers(rows * length, round);
     std::vector<float> sums, means, squares;
     for (std::int64_t r = 0; r < rows; ++r) {
-      Wide sum, square;
-      for (std::int64_t i = 0; i < length; ++i) {
-        const Wide each(x[static_cast<std::size_t>(r * length + i)]);
-        sum = sum + each;
-        square = square + each * each;
-      }
-      sums.push_back(sum.Rounded());
-      means.push_back((sum / Wide(static_cast<double>(length))).Rounded());
+      const std::vector<float> row(x.begin() + r * length, x.begin() + (r + 1) * length);
+      Wide square;
+      for (const float each : row) square = square + Wide(each) * Wide(each);
+      sums.push_back(SumOf(row).Rounded());
+      means.push_back((SumOf(row) / Wide(static_cast<double>(length))).Rounded());
       squares.push_back(square.Rounded());
     }
     const std::vector<std::int64_t> axis{1};

@@ -48,8 +48,8 @@ Model Product(const char* op, std::vector<format::Attribute> attributes = {}) {
 }
 
 const Rows& Data() {
-  static const Rows data({Floats({1, 2}, {1, 2}), Floats({1, 2}, {-3, 0.5F})});
-  return data;
+  static const Rows kData({Floats({1, 2}, {1, 2}), Floats({1, 2}, {-3, 0.5F})});
+  return kData;
 }
 
 Result<Calibration> Measure(const Model& model, const Samples& samples, const Options& options) {
@@ -101,6 +101,7 @@ TEST(Gram, SumsBeyond64Bits) {
 TEST(Gram, IsTheSameOfEightShards) {
   const Model model = Calibrated(Product("MatMul"));
   std::vector<Tensor> rows;
+  rows.reserve(21);
   for (int i = 0; i < 21; ++i)
     rows.push_back(Floats({1, 2}, {0.1F * static_cast<float>(i), 1 / (1 + static_cast<float>(i))}));
   const Rows data(rows);
