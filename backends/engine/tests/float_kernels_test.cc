@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <mpfr.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -126,8 +127,8 @@ class FunctionTest : public FloatKernelsTest {
                              const Expected& expected,
                              const std::vector<Attribute>& attributes = {}) {
     const auto count = static_cast<std::int64_t>(x.size());
-    std::vector<float> y;
-    for (const float each : x) y.push_back(expected(each));
+    std::vector<float> y(x.size());
+    std::ranges::transform(x, y.begin(), expected);
     ExpectFloats(op, {{"x", Floats({count}, x)}}, {count}, y, attributes);
   }
 
