@@ -19,7 +19,7 @@ using format::Tensor;
 
 // Calls change(name, parameters) for each input that has any, whatever they are.
 template <typename Change>
-bool ForEachInput(NodeEditor& editor, Change change) {
+bool ForEachQuantizedInput(NodeEditor& editor, Change change) {
   bool any = false;
   const std::vector<std::string> names = editor.node().inputs;
   for (const std::string& name : names) {
@@ -35,7 +35,7 @@ bool HasScaleBelowZero(const Quantization& q) {
 }
 
 bool DropSigns(NodeEditor& editor) {
-  return ForEachInput(editor, [](const std::string&, Quantization& q) {
+  return ForEachQuantizedInput(editor, [](const std::string&, Quantization& q) {
     if (!HasScaleBelowZero(q)) return false;
     for (float& scale : q.scale) scale = std::fabs(scale);
     return true;
@@ -44,26 +44,27 @@ bool DropSigns(NodeEditor& editor) {
 
 // Codes of scales below 0 about their offsets, clamped to the storage.
 bool Mirror(NodeEditor& editor) {
-  return ForEachInput(editor, [&editor](const std::string& name, const Quantization& type) {
-    if (!HasScaleBelowZero(type) || type.encoding) return false;
-    return editor.EditIntegers(&name, [](std::vector<std::int64_t>& codes, Tensor& tensor) {
-      Quantization& q = *tensor.quantization;
-      if (!format::ParameterDims(q, tensor.dims)) return false;
-      const format::ParameterMap map(q, tensor.dims);
-      const format::IntegerRange range = format::StorageRange(tensor.elem_type);
-      for (std::size_t i = 0; i < codes.size(); ++i) {
-        const std::int64_t k = map(static_cast<std::int64_t>(i));
-        if (!(format::ScaleAt(q, k) < 0)) continue;
-        codes[i] = std::clamp(2 * format::OffsetAt(q, k) - codes[i], range.min, range.max);
-      }
-      for (float& scale : q.scale) scale = std::fabs(scale);
-      return true;
-    });
-  });
+  return ForEachQuantizedInput(
+      editor, [&editor](const std::string& name, const Quantization& type) {
+        if (!HasScaleBelowZero(type) || type.encoding) return false;
+        return editor.EditIntegers(&name, [](std::vector<std::int64_t>& codes, Tensor& tensor) {
+          Quantization& q = *tensor.quantization;
+          if (!format::ParameterDims(q, tensor.dims)) return false;
+          const format::ParameterMap map(q, tensor.dims);
+          const format::IntegerRange range = format::StorageRange(tensor.elem_type);
+          for (std::size_t i = 0; i < codes.size(); ++i) {
+            const std::int64_t k = map(static_cast<std::int64_t>(i));
+            if (!(format::ScaleAt(q, k) < 0)) continue;
+            codes[i] = std::clamp(2 * format::OffsetAt(q, k) - codes[i], range.min, range.max);
+          }
+          for (float& scale : q.scale) scale = std::fabs(scale);
+          return true;
+        });
+      });
 }
 
 bool DropBook(NodeEditor& editor) {
-  return ForEachInput(editor, [](const std::string&, Quantization& q) {
+  return ForEachQuantizedInput(editor, [](const std::string&, Quantization& q) {
     if (q.code_book.empty() && q.code_book_tensor.empty()) return false;
     q.code_book.clear();
     q.code_book_tensor.clear();
@@ -72,7 +73,7 @@ bool DropBook(NodeEditor& editor) {
 }
 
 bool TurnBook(NodeEditor& editor) {
-  return ForEachInput(editor, [&editor](const std::string&, Quantization& q) {
+  return ForEachQuantizedInput(editor, [&editor](const std::string&, Quantization& q) {
     if (!q.code_book_tensor.empty()) {
       const std::optional<Tensor> book = editor.Load(&q.code_book_tensor);
       if (!book || book->elem_type != ElementType::kFloat) return false;
@@ -90,7 +91,7 @@ bool TurnBook(NodeEditor& editor) {
 template <typename Change>
 bool ForEachRealType(NodeEditor& editor, Change change) {
   const auto of_halves = [change](Quantization& q) { return IsHalf(q.real_type) && change(q); };
-  const bool inputs = ForEachInput(
+  const bool inputs = ForEachQuantizedInput(
       editor, [of_halves](const std::string&, Quantization& q) { return of_halves(q); });
   format::TensorType* y = editor.Type(editor.Output());
   const bool output = y != nullptr && y->quantization && of_halves(*y->quantization);

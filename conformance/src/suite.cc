@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "digest.h"
+#include "documents.h"
 #include "files.h"
 #include "golden.h"
 #include "qtx/format/model.h"
@@ -21,7 +22,6 @@ namespace {
 
 // Checks that ids are unique and numbers the cases.
 Result<void> Number(Suite& suite) {
-  if (suite.cases.empty()) return Error{ErrorCode::kInvalid, suite.folder, "found no case"};
   std::map<std::string_view, const Case*> first;
   std::int64_t position = 0;
   for (Case& c : suite.cases) {
@@ -54,7 +54,10 @@ Result<void> Add(std::vector<Case> cases, Suite& suite) {
   return CheckCount(suite);
 }
 
-Result<Suite> LoadFrom(const std::string& folder, const std::vector<std::string>& paths) {
+Error NoCase(const std::string& folder) { return {ErrorCode::kInvalid, folder, "found no case"}; }
+
+Result<Suite> LoadFrom(const std::string& folder, const std::vector<std::string>& paths,
+                       std::span<const std::string> filters) {
   Suite suite;
   suite.folder = folder;
   Digest digest;
@@ -64,6 +67,7 @@ Result<Suite> LoadFrom(const std::string& folder, const std::vector<std::string>
                          format::ReadFile(Join(folder, path), kMaxCaseFileBytes));
     digest.Add(path);
     digest.Add(texts.back());
+    texts.back() = OnlyDocuments(texts.back(), filters);
   }
   std::vector<Result<std::vector<Case>>> parsed(paths.size(), Error{});
   std::atomic<std::size_t> next = 0;
@@ -75,6 +79,7 @@ Result<Suite> LoadFrom(const std::string& folder, const std::vector<std::string>
     if (!cases.has_value()) return cases.error();
     QTX_RETURN_IF_ERROR(Add(*std::move(cases), suite));
   }
+  if (suite.cases.empty() && filters.empty()) return NoCase(folder);
   suite.digest = digest.Text();
   QTX_RETURN_IF_ERROR(Number(suite));
   return suite;
@@ -88,6 +93,7 @@ Result<Suite> LoadThirdParty(const std::string& folder, const ModelLoader& load)
     QTX_ASSIGN_OR_RETURN(std::vector<Case> goldens, FindGoldens(folder, load, suite.left_out));
     std::ranges::move(goldens, std::back_inserter(suite.cases));
   }
+  if (suite.cases.empty()) return NoCase(folder);
   QTX_RETURN_IF_ERROR(CheckCount(suite));
   QTX_RETURN_IF_ERROR(Number(suite));
   Digest digest;
@@ -108,10 +114,11 @@ bool MatchesAny(std::span<const std::string> filters, std::string_view id) {
 
 }  // namespace
 
-Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load) {
+Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load,
+                        std::span<const std::string> filters) {
   QTX_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(folder, ".yaml"));
   if (paths.empty()) return LoadThirdParty(folder, load);
-  QTX_ASSIGN_OR_RETURN(Suite suite, LoadFrom(folder, paths));
+  QTX_ASSIGN_OR_RETURN(Suite suite, LoadFrom(folder, paths, filters));
   QTX_ASSIGN_OR_RETURN(suite.text_answers, TextAnswers::Load(folder));
   for (Case& c : suite.cases) c.load = load;
   return suite;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "temporary_folder.h"
 
@@ -33,6 +34,28 @@ TEST_F(SuiteFolder, LoadsRecursivelyInTheOrderOfPaths) {
   ASSERT_TRUE(suite.has_value()) << suite.error().message;
   EXPECT_THAT(Ids(suite->cases), ElementsAre("z", "y", "b"));
   EXPECT_EQ(suite->cases[0].folder, folder());
+}
+
+TEST_F(SuiteFolder, ReadsOnlyDocumentsThatFiltersMayMatch) {
+  const std::string rest = "\nspec: a.S1\nwhy: w\nop: {type: A}\nexpect: {error: a.C1}\n";
+  Write("a.yaml", "# c\nid: a/one" + rest + "---\nid: a/two" + rest + "matrix: {k: [1]}\n---\n" +
+                      "id: b/broken\n--- # d\n" + CaseText("a/flow") + "---\nid: a/three" + rest);
+  const auto loaded = [&](std::vector<std::string> filters) {
+    const auto suite = LoadSuite(folder(), {}, filters);
+    return suite.has_value() ? Ids(suite->cases) : std::vector<std::string>{suite.error().Text()};
+  };
+  // A document in flow form does not say its id in a line.
+  EXPECT_THAT(loaded({"a/one"}), ElementsAre("a/one", "a/flow"));
+  EXPECT_THAT(loaded({"a/o*", "a/th?e*"}), ElementsAre("a/one", "a/flow", "a/three"));
+  EXPECT_THAT(loaded({"none"}), ElementsAre("a/flow"));
+  // What a matrix puts behind an id may match: those documents are read.
+  constexpr const char* kUnused = "a.yaml:13: matrix.k: nothing";
+  EXPECT_THAT(loaded({"a/two[*"}), ElementsAre(HasSubstr(kUnused)));
+  EXPECT_THAT(loaded({"*/one"}), ElementsAre(HasSubstr(kUnused)));
+  EXPECT_THAT(loaded({}), ElementsAre(HasSubstr(kUnused)));
+  EXPECT_THAT(loaded({"b/*"}), ElementsAre(HasSubstr("a.yaml:15: missing key")));
+  const std::vector<std::string> third = {"a/three"};
+  EXPECT_EQ(LoadSuite(folder(), {}, third)->cases[1].where, folder() + "/a.yaml:19");
 }
 
 TEST_F(SuiteFolder, RefusesAnIdThatIsTaken) {

@@ -27,7 +27,7 @@ Result<Failure> FailureOfCase(const ShrinkOptions& options) {
   const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
   ModelCache models;
   QTX_ASSIGN_OR_RETURN(const conformance::Suite suite,
-                       conformance::LoadSuite(folder, models.Loader()));
+                       conformance::LoadSuite(folder, models.Loader(), {&options.case_id, 1}));
   const auto found = std::ranges::find(suite.cases, options.case_id, &conformance::Case::id);
   if (found == suite.cases.end()) {
     return Error{ErrorCode::kUsage, "--case " + options.case_id, "no case of " + folder};

@@ -132,7 +132,11 @@ void SayLeftOut(const std::vector<std::string>& lines) {
 Result<Plan> MakePlan(const ValidateOptions& options, const conformance::Shard& shard,
                       ModelCache& models) {
   const std::string folder = options.suite.empty() ? SuiteFolder() : options.suite;
-  QTX_ASSIGN_OR_RETURN(conformance::Suite suite, conformance::LoadSuite(folder, models.Loader()));
+  // Expected failures are held against all cases.
+  const std::vector<std::string> wanted =
+      options.expected_failures.empty() ? options.filters : std::vector<std::string>();
+  QTX_ASSIGN_OR_RETURN(conformance::Suite suite,
+                       conformance::LoadSuite(folder, models.Loader(), wanted));
   SayLeftOut(suite.left_out);
   QTX_ASSIGN_OR_RETURN(std::vector<Case> cases, ChooseCases(options, suite));
   QTX_ASSIGN_OR_RETURN(const std::vector<ExpectedFailure> expected, ReadExpectations(options));

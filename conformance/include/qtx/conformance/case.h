@@ -143,7 +143,7 @@ struct Case {
 
   std::string folder;         // the suite's, where `model` and `file` are looked up
   ModelLoader load;           // reads `model`; empty: Model::Load
-  std::int64_t position = 0;  // in its suite, counted before any selection
+  std::int64_t position = 0;  // among the cases that were loaded of its suite
 };
 
 /// All cases of a YAML text of one or more documents, matrices expanded, in the order of the text.

@@ -25,11 +25,14 @@ inline constexpr std::int64_t kMaxCases = 1'000'000;  // of one suite
 
 /// Every *.yaml below `folder`, recursively; symbolic links to folders are not followed. A folder
 /// without any is read as third-party data: ONNX test data (LoadTestData), and TFLite models with
-/// golden outputs if `load` is given. The cases load their models with `load`.
+/// golden outputs if `load` is given. The cases load their models with `load`. With globs `filters`
+/// documents whose cases have ids that match none of them may be left out: they are not parsed, so
+/// that their faults go unseen, and the suite may be empty.
 /// Errors: those of ParseCases and TextAnswers::Load; kUnreadable; kInvalid for a repeated id and
 /// for a suite without cases; kTooLarge for more than kMaxCases, or a golden file of more than
 /// kMaxExpansion inputs.
-Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load = {});
+Result<Suite> LoadSuite(const std::string& folder, const ModelLoader& load = {},
+                        std::span<const std::string> filters = {});
 
 /// ONNX test data: one case for each folder test_data_set_N that lies beside a model.onnx, in
 /// `folder` or below. Ids are the paths of the model's folder, with "[set=N]" where there are

@@ -176,7 +176,7 @@ Result<void> Give(CaseValue& value, format::Dims dims, std::span<const double> v
   switch (tensor.elem_type) {
     case ElementType::kFloat:
       std::ranges::transform(values, tensor.As<float>().begin(),
-                             [](double value) { return static_cast<float>(value); });
+                             [](double real) { return static_cast<float>(real); });
       break;
     case ElementType::kDouble:
       std::ranges::copy(values, tensor.As<double>().begin());
