@@ -312,7 +312,10 @@ Result<void> Graph::CheckInputs(std::span<const format::Tensor> inputs) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Value& value = *inputs_[i];
     if (inputs[i].elem_type != value.type() || inputs[i].dims != value.dims()) {
-      return Error{ErrorCode::kInvalid, "input '" + value.name + "'",
+      const bool is_real =
+          inputs[i].elem_type == format::ElementType::kFloat && format::IsQuantized(value.type());
+      return Error{is_real ? ErrorCode::kUnsupported : ErrorCode::kInvalid,
+                   "input '" + value.name + "'",
                    "found " + std::string(format::Name(inputs[i].elem_type)) +
                        format::ToString(inputs[i].dims) + ", expected " +
                        std::string(format::Name(value.type())) + format::ToString(value.dims())};

@@ -127,7 +127,8 @@ class Graph {
   Result<std::vector<Value*>> Outputs();
   /// Frees the constants and the model, once the library has its own copies.
   void Forget();
-  /// Errors: kInvalid for inputs of another number, type or shape than declared.
+  /// Errors: kInvalid for inputs of another number, type or shape than declared; kUnsupported for
+  /// reals that are to be quantized.
   Result<void> CheckInputs(std::span<const format::Tensor> inputs) const;
 
  private:

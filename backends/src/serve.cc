@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "declared_inputs.h"
 #include "qtx/backend/protocol.h"
 
 namespace qtx::backend {
@@ -29,17 +30,22 @@ class Session {
   Response operator()(const PrepareRequest& request) {
     const auto model = format::Model::Parse(request.model);
     if (!model.has_value()) return model.error();
+    if (request.arithmetic.empty()) {  // of which Prepare takes the backend's default
+      return Error{ErrorCode::kUnsupported, "request.prepare.arithmetic", "found no name"};
+    }
     auto prepared = backend_.Prepare(*model, request.arithmetic);
     if (!prepared.has_value()) return prepared.error();
-    prepared_.emplace(next_, *std::move(prepared));
+    prepared_.emplace(next_, Prepared{*std::move(prepared), DeclaredInputs(*model)});
     return PrepareResponse{next_++};
   }
 
   Response operator()(const RunRequest& request) {
     const auto found = prepared_.find(request.handle);
     if (found == prepared_.end()) return UnknownHandle(request.handle);
-    if (request.repetitions > 0) return Measure(*found->second, request);
-    auto outputs = found->second->Run(request.inputs);
+    if (auto fit = found->second.inputs.Check(request.inputs); !fit.has_value()) return fit.error();
+    PreparedModel& model = *found->second.model;
+    if (request.repetitions > 0) return Measure(model, request);
+    auto outputs = model.Run(request.inputs);
     if (!outputs.has_value()) return outputs.error();
     return RunResponse{*std::move(outputs), {}};
   }
@@ -65,8 +71,13 @@ class Session {
     return {ErrorCode::kInvalid, "request.handle", "no prepared model " + std::to_string(handle)};
   }
 
+  struct Prepared {
+    std::unique_ptr<PreparedModel> model;
+    DeclaredInputs inputs;
+  };
+
   Backend& backend_;
-  std::map<std::uint64_t, std::unique_ptr<PreparedModel>> prepared_;
+  std::map<std::uint64_t, Prepared> prepared_;
   std::uint64_t next_ = 1;
 };
 

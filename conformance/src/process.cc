@@ -55,6 +55,8 @@ std::string Varint(std::size_t value) {
   return bytes;
 }
 
+Error AnsweredTooSoon() { return {ErrorCode::kProtocol, "", "answered before a request was sent"}; }
+
 std::string DescribeStatus(int status) {
   if (WIFSIGNALED(status)) {
     const char* name = sigabbrev_np(WTERMSIG(status));
@@ -112,19 +114,47 @@ Result<int> Process::AwaitExit(std::string_view bytes, Clock::duration timeout,
 }
 
 Result<std::string> Process::Exchange(std::string_view frame, Clock::duration timeout) {
+  return Finish(Varint(frame.size()).append(frame), Clock::now() + timeout);
+}
+
+Result<std::string> Process::ExchangeInPieces(std::string_view frame, Clock::duration timeout) {
+  constexpr auto kPause = std::chrono::milliseconds(20);
   const Clock::time_point deadline = Clock::now() + timeout;
-  const std::string message = Varint(frame.size()).append(frame);
+  const std::string length = Varint(frame.size());
+  const std::string message = length + std::string(frame);
+  std::size_t sent = 0;
+  for (const std::size_t end : {std::size_t{1}, length.size(), length.size() + frame.size() / 2}) {
+    if (end <= sent || end >= message.size()) continue;
+    QTX_RETURN_IF_ERROR(SendAll(std::string_view(message).substr(sent, end - sent), deadline));
+    std::this_thread::sleep_for(kPause);
+    sent = end;
+  }
+  return Finish(std::string_view(message).substr(sent), deadline);
+}
+
+// Sends the rest of a request, and waits for the answer.
+Result<std::string> Process::Finish(std::string_view message, Clock::time_point deadline) {
   std::string_view unsent = message;
   QTX_RETURN_IF_ERROR(Begin(unsent));
   while (true) {
     QTX_ASSIGN_OR_RETURN(const Progress progress, Step(unsent, deadline));
     if (progress == Progress::kEnded) return Ended();
     if (progress == Progress::kAgain) continue;
-    if (!unsent.empty()) {
-      return Error{ErrorCode::kProtocol, "", "answered before a request was sent"};
-    }
+    if (!unsent.empty()) return AnsweredTooSoon();
     return TakeFrame();
   }
+}
+
+// Sends a part of a request.
+Result<void> Process::SendAll(std::string_view bytes, Clock::time_point deadline) {
+  std::string_view unsent = bytes;
+  QTX_RETURN_IF_ERROR(Begin(unsent));
+  while (!unsent.empty()) {
+    QTX_ASSIGN_OR_RETURN(const Progress progress, Step(unsent, deadline));
+    if (progress == Progress::kEnded) return Ended();
+    if (progress == Progress::kFrame) return AnsweredTooSoon();
+  }
+  return {};
 }
 
 // Writes what the pipe accepts at once, which for most requests is everything; any output before
@@ -134,7 +164,7 @@ Result<void> Process::Begin(std::string_view& unsent) {
   QTX_ASSIGN_OR_RETURN(const bool complete, HasFrame());
   if (complete) {
     Kill();
-    return Error{ErrorCode::kProtocol, "", "answered before a request was sent"};
+    return AnsweredTooSoon();
   }
   return Send(unsent);
 }

@@ -49,6 +49,8 @@ class Process {
   /// kProtocol for a length beyond the limit, a truncated frame, malformed or unrequested bytes.
   /// After an error the process cannot be used again.
   Result<std::string> Exchange(std::string_view frame, Clock::duration timeout);
+  /// The same, the length and the frame in two pieces each, with a pause after all but the last.
+  Result<std::string> ExchangeInPieces(std::string_view frame, Clock::duration timeout);
 
   /// Sends bytes that are no frame, or with none the end of file, and waits for the process to
   /// exit. Its status, and in `output` what it wrote to standard output.  Errors: kTimeout; kIo
@@ -62,6 +64,8 @@ class Process {
   enum class Progress { kAgain, kFrame, kEnded };
 
   Process(pid_t pid, int in, int out, int err, const Options& options);
+  Result<std::string> Finish(std::string_view message, Clock::time_point deadline);
+  Result<void> SendAll(std::string_view bytes, Clock::time_point deadline);
   Result<void> Begin(std::string_view& unsent);
   Result<Progress> Step(std::string_view& unsent, Clock::time_point deadline);
   Result<void> Send(std::string_view& unsent);

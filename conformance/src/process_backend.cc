@@ -249,8 +249,8 @@ BackendSource ProcessSource(std::string name, std::vector<std::string> words,
                             const ProcessOptions& options) {
   BackendSource source;
   source.name = std::move(name);
-  source.probe = [words, options](const ProbeSubject* subject) {
-    return ProbeProtocol(words, options, subject);
+  source.probe = [words, options](std::span<const ProbeSubject> subjects) {
+    return ProbeProtocol(words, options, subjects);
   };
   source.make = [words = std::move(words), options]() -> Result<std::unique_ptr<backend::Backend>> {
     return std::unique_ptr<backend::Backend>(std::make_unique<ProcessBackend>(words, options));

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,9 @@ Process::Clock::duration TimeToStart(const ProcessOptions& options);
 std::optional<Error> FaultAtEnd(Process& process);
 
 /// Starts the backend and asks it what a harness asks by mistake or not at all: the rules that it
-/// breaks, each an error with its clause. `subject` may be null: what needs a model is left out.
+/// breaks, each an error with its clause. What needs a model is left out without subjects.
 std::vector<Error> ProbeProtocol(const std::vector<std::string>& words,
-                                 const ProcessOptions& options, const ProbeSubject* subject);
+                                 const ProcessOptions& options,
+                                 std::span<const ProbeSubject> subjects);
 
 }  // namespace qtx::conformance

@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "case_runner.h"
@@ -228,39 +229,79 @@ Result<backend::Description> DescribeBackend(const BackendSource& source) {
   return description;
 }
 
-// A model of the row that the backend runs, for a probe.
-std::optional<ProbeSubject> SubjectOf(std::span<const Case> cases, const Plan& plan) {
-  for (std::size_t i = 0; i < plan.report.cases.size(); ++i) {
+// What the inputs of a case let a probe ask; a set of bits.
+enum Askable : unsigned {
+  kQuantizedFirst = 1,
+  kSeveralInputs = 2,
+  kReals = 4,
+  kUnusedBits = 8,
+  kAll = 15,
+};
+
+// None for a case without inputs, or where a probe cannot break one.
+std::optional<unsigned> AskableOf(std::span<const format::Tensor> inputs) {
+  unsigned found = 0;
+  if (inputs.size() > 1) found |= kSeveralInputs;
+  for (const format::Tensor& input : inputs) {
+    if (input.bytes.empty()) return std::nullopt;
+    if (input.elem_type == format::ElementType::kFloat) found |= kReals;
+    if (format::ElementCount(input) * format::BitWidth(input.elem_type) % 8 != 0) {
+      found |= kUnusedBits;
+    }
+  }
+  if (inputs.empty()) return std::nullopt;
+  const auto& q = inputs.front().quantization;
+  if (q && !q->scale.empty()) found |= kQuantizedFirst;
+  return found;
+}
+
+// With other inputs that the reference answers, where there are any.
+ProbeSubject SubjectOf(const format::Model& model, std::string bytes,
+                       std::vector<format::Tensor> inputs, const std::string& arithmetic) {
+  ProbeSubject subject{std::move(bytes), arithmetic, std::move(inputs), {}};
+  for (auto& drawn : DrawAgain(model, subject.inputs, 1)) {
+    if (!subject.others.empty() || !ReferenceAnswer(model, drawn, arithmetic)) continue;
+    subject.others = std::move(drawn);
+  }
+  return subject;
+}
+
+// Models of the row that the backend runs, of operators that differ, for a probe: one whose first
+// input is quantized, then those that have something more to ask for.
+std::vector<ProbeSubject> SubjectsOf(std::span<const Case> cases, const Plan& plan) {
+  constexpr std::size_t kLooked = 4000;  // cases
+  std::vector<ProbeSubject> subjects;
+  std::set<std::string> operators;
+  unsigned asked = 0;
+  const std::size_t count = std::min(plan.report.cases.size(), kLooked);
+  for (std::size_t i = 0; i < count && asked != kAll; ++i) {
     const Case& c = cases[plan.chosen[i]];
     if (plan.report.cases[i].outcome != Outcome::kPass || !c.error.empty() || !c.op) continue;
+    if (operators.contains(c.op->type)) continue;
     const auto model = BuildModel(c);
     if (!model) continue;
     auto inputs = BuildInputs(c, *model);
     auto bytes = model->Serialize();
-    if (!inputs || !bytes || inputs->empty()) continue;
-    const format::Tensor& first = inputs->front();
-    if (!first.quantization || first.quantization->scale.empty() || first.bytes.empty()) continue;
-    ProbeSubject subject{*std::move(bytes), plan.report.arithmetic, *std::move(inputs), {}};
-    for (auto& drawn : DrawAgain(*model, subject.inputs, 1)) {
-      if (!subject.others.empty() || !ReferenceAnswer(*model, drawn, subject.arithmetic)) continue;
-      subject.others = std::move(drawn);
-    }
-    return subject;
+    const auto askable = inputs ? AskableOf(*inputs) : std::nullopt;
+    if (!bytes || !askable || (*askable | asked) == asked) continue;
+    if (subjects.empty() && (*askable & kQuantizedFirst) == 0) continue;
+    asked |= *askable;
+    operators.insert(c.op->type);
+    subjects.push_back(
+        SubjectOf(*model, *std::move(bytes), *std::move(inputs), plan.report.arithmetic));
   }
-  return std::nullopt;
+  return subjects;
 }
 
 // What no case shows of a backend: of the protocol, and of many runs.
 void ProbeBackend(std::span<const Case> cases, Plan& plan) {
   const BackendSource& source = *plan.source;
-  const auto subject = SubjectOf(cases, plan);
+  const std::vector<ProbeSubject> subjects = SubjectsOf(cases, plan);
   if (source.probe) {
-    for (const Error& fault : source.probe(subject ? &*subject : nullptr)) {
-      AddProtocolFault(fault, plan.report);
-    }
+    for (const Error& fault : source.probe(subjects)) AddProtocolFault(fault, plan.report);
   }
-  if (!subject || source.is_reference || source.single_runs) return;
-  if (const auto fault = FaultOfLongSession(source, *subject)) {
+  if (subjects.empty() || source.is_reference || source.single_runs) return;
+  if (const auto fault = FaultOfLongSession(source, subjects)) {
     AddProtocolFault(*fault, plan.report);
   }
 }

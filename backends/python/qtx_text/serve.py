@@ -35,6 +35,8 @@ class Backend:
         except WireError as e:
             raise Refusal("PROTOCOL", "backend_protocol.S5", "no Request: %s" % e) from e
         kinds = [k for k in ("describe", "prepare", "run", "release") if getattr(request, k) is not None]
+        if any("\udc80" <= c <= "\udcff" for c in getattr(request.prepare, "arithmetic", None) or ""):
+            raise Refusal("PROTOCOL", "backend_protocol.S5", "no Request: an arithmetic that is no UTF-8")
         if len(kinds) != 1:
             raise Refusal("PROTOCOL", "backend_protocol.S5", "no kind of request that is known")
         return encode("RESPONSE", {kinds[0]: getattr(self, kinds[0])(getattr(request, kinds[0]))})

@@ -34,7 +34,8 @@ class Liar {
   Response operator()(const DescribeRequest&) {
     Description description{"liar", "1", {"exact"}, "test"};
     if (lie_ == "no_such_arithmetic") description.arithmetics.emplace_back("exactly");
-    if (lie_ == "describe_changes") description.version = std::to_string(++described_);
+    ++described_;
+    if (lie_ == "describe_changes") description.version = std::to_string(described_);
     if (lie_ == "describe_counts_models") description.version = std::to_string(handles_.size());
     return description;
   }
@@ -45,7 +46,11 @@ class Liar {
     if (!model && lie_ != "any_model" && !(is_cut_off && lie_ == "cut_off_model")) {
       return Refusal("model");
     }
-    if (request.arithmetic != "exact" && lie_ != "any_arithmetic") {
+    const bool is_taken =
+        lie_ == "any_arithmetic" ||
+        (lie_ == "start_of_an_arithmetic" && request.arithmetic.starts_with("exact")) ||
+        (lie_ == "no_arithmetic" && request.arithmetic.empty());
+    if (request.arithmetic != "exact" && !is_taken) {
       return Error{ErrorCode::kUnsupported, "arithmetic", "only exact"};
     }
     if (lie_ == "silent_decline") return Error{ErrorCode::kUnsupported, "", ""};
@@ -53,22 +58,39 @@ class Liar {
     if (lie_ == "decline_without_place") return Error{ErrorCode::kUnsupported, "", "not today"};
     if (lie_ == "one_model" && !handles_.empty()) return Refusal("a second model");
     if (lie_ == "two_models" && handles_.size() == 2) return Refusal("a third model");
-    const std::uint64_t handle = lie_ == "same_handle" ? 1 : ++last_;
+    if (lie_ == "one_time" && last_ > 0 && handles_.empty()) {
+      return Error{ErrorCode::kUnsupported, "model", "no more"};
+    }
+    ++last_;
+    const std::uint64_t handle = lie_ == "same_handle"      ? 1
+                                 : lie_ == "counts_handles" ? handles_.size() + 1
+                                                            : last_;
     handles_.insert(handle);
     if (model) declared_ = model->graph.inputs.front();
     return PrepareResponse{handle};
   }
 
   Response operator()(const RunRequest& request) {
-    const bool known = handles_.contains(request.handle) || lie_ == "any_handle" ||
-                       (lie_ == "handle_of_zero" && request.handle == 0) ||
-                       (lie_ == "handle_after_last" && request.handle == last_ + 1);
+    const bool known =
+        handles_.contains(request.handle) || lie_ == "any_handle" ||
+        (lie_ == "handle_of_zero" && request.handle == 0) ||
+        (lie_ == "handle_after_last" && request.handle == last_ + 1) ||
+        (lie_ == "handle_of_16_bits" && handles_.contains(request.handle & 0xFFFF)) ||
+        (lie_ == "any_handle_timed" && request.repetitions > 0) ||
+        (lie_ == "last_handle_stays" && handles_.empty());
     if (!known) return Refusal("handle");
     if (request.inputs.size() != 1 && lie_ != "any_count") return Refusal("inputs");
     if (request.inputs.empty()) return RunResponse{};
     const Tensor& input = request.inputs[0];
     const auto& type = *declared_.type;
-    if (input.elem_type != type.elem_type && lie_ != "any_type") return Refusal("type");
+    if (input.elem_type == format::ElementType::kFloat && lie_ != "refuses_reals") {
+      return Error{ErrorCode::kUnsupported, "inputs", "reals"};
+    }
+    const bool is_stored = format::StorageOf(type.elem_type) == input.elem_type;
+    if (input.elem_type != type.elem_type && lie_ != "any_type" &&
+        !(lie_ == "stored_type" && is_stored)) {
+      return Refusal("type");
+    }
     if (input.dims.size() != type.shape->size() && lie_ != "any_shape") return Refusal("shape");
     if (input.quantization && input.quantization->scale != type.quantization->scale &&
         lie_ != "any_scale") {
@@ -90,10 +112,13 @@ class Liar {
     if (is_wrong) response.outputs[0].bytes[0] ^= std::byte{1};
     before_[request.handle] = input.bytes;
     if (lie_ == "leaks") kept_.push_back(std::make_unique_for_overwrite<char[]>(1 << 20));
+    if (lie_ == "wrong_after_describe" && described_ > 1) {
+      response.outputs[0].bytes[0] ^= std::byte{static_cast<unsigned char>(described_)};
+    }
     if (lie_ == "wrong_after_an_error" && refused_) response.outputs[0].bytes[0] ^= std::byte{1};
     if (lie_ == "seconds_unasked") response.seconds = {0.5};
     if (request.repetitions == 0) return response;
-    response.seconds.assign(request.repetitions, 0.5);
+    response.seconds.assign(request.repetitions, lie_ == "long_seconds" ? 100 : 1e-9);
     if (lie_ == "wrong_when_measured") response.outputs[0].bytes[0] ^= std::byte{1};
     if (lie_ == "seconds_missing") response.seconds.pop_back();
     if (lie_ == "neither_seconds_nor_outputs") return RunResponse{};
@@ -101,6 +126,7 @@ class Liar {
   }
 
   Response operator()(const ReleaseRequest& request) {
+    if (lie_ == "releases_what_ran" && !before_.contains(request.handle)) return Refusal("handle");
     const bool known = lie_ == "never_releases" ? handles_.contains(request.handle)
                                                 : handles_.erase(request.handle) != 0;
     if (!known && lie_ != "any_release") return Refusal("handle");
@@ -119,6 +145,7 @@ class Liar {
       return request.error().Text().find(text) != std::string::npos;
     };
     if (lie_ == "unchecked_tensor" && tensor) return RunResponse{};
+    if (lie_ == "any_text" && of("UTF-8")) return Refusal("arithmetic");
     if (lie_ == "short_tensor" && of("found 2 bytes")) return RunResponse{};
     if (lie_ == "infinite_scale" && of("not finite")) return RunResponse{};
     if (lie_ == "any_number_of_scales" && of("found 3 values")) return RunResponse{};

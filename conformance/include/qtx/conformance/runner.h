@@ -75,7 +75,8 @@ std::vector<std::string> StaleExpectations(std::span<const ExpectedFailure> list
 struct ProbeSubject {
   std::string model;  // serialised
   std::string arithmetic;
-  std::vector<format::Tensor> inputs;  // the first is quantized, and has an element
+  std::vector<format::Tensor> inputs;  // one or more, none empty; the first model's first is
+                                       // quantized
   std::vector<format::Tensor> others;  // other inputs of the model; none where none are known
 };
 
@@ -86,8 +87,8 @@ struct BackendSource {
   /// As `make`, with that many threads; empty where the backend has no such option.
   std::function<Result<std::unique_ptr<backend::Backend>>(int threads)> make_with_threads;
   /// The rules of the protocol that the backend breaks and no case shows, each with its clause. The
-  /// subject may be null. Empty for backends in this process.
-  std::function<std::vector<Error>(const ProbeSubject*)> probe;
+  /// subjects are of models that differ. Empty for backends in this process.
+  std::function<std::vector<Error>(std::span<const ProbeSubject>)> probe;
   std::vector<ExpectedFailure> expected_failures;
   bool is_reference = false;  // its answers are the expected ones of cases without outputs
   bool single_runs = false;   // a case is one run of it, no session
