@@ -100,6 +100,7 @@ class Builder {
   /// The name of result `i`, the items of an array counting as results.
   Result<std::string> ResultName(const Call& call, std::size_t i) const;
   std::size_t ResultCount(const Call& call) const;
+  bool HasEntry(const std::string& name) const { return quant_.contains(name); }
   /// The type that graph.quant says; nullopt where it says none.
   Result<std::optional<format::TensorType>> Quantized(const std::string& name,
                                                       const format::Dims& dims, bool stored);

@@ -91,6 +91,30 @@ Result<std::map<std::string, std::string_view>> EntriesOf(std::string_view bytes
   return entries;
 }
 
+// `digits` octal digits and a zero byte.
+void SetOctal(std::string& block, std::size_t at, std::size_t digits, std::uint64_t value) {
+  for (std::size_t i = digits; i-- > 0; value /= 8)
+    block[at + i] = static_cast<char>('0' + value % 8);
+}
+
+std::string HeaderOf(const std::string& name, std::uint64_t size) {
+  std::string block(kBlock, '\0');
+  block.replace(0, name.size(), name);
+  SetOctal(block, 100, 7, 0644);
+  SetOctal(block, 108, 7, 0);
+  SetOctal(block, 116, 7, 0);
+  SetOctal(block, kSizeAt, 11, size);
+  SetOctal(block, 136, 11, 0);
+  block[kKindAt] = '0';
+  block.replace(kMagicAt, 8, std::string("ustar\00000", 8));
+  block.replace(kSumAt, kSumBytes, kSumBytes, ' ');
+  std::uint64_t sum = 0;
+  for (const char c : block) sum += static_cast<unsigned char>(c);
+  SetOctal(block, kSumAt, 6, sum);
+  block[kSumAt + 6] = '\0';
+  return block;
+}
+
 // Errors: kInvalid for a name that leaves the folder.
 Result<void> CheckName(const std::string& name) {
   for (std::size_t at = 0; at <= name.size();) {
@@ -120,6 +144,20 @@ bool IsTarOfGraph(std::string_view bytes) {
   if (!entries.has_value())
     return NameOf(bytes.substr(0, kBlock)).find("graph.nnef") != std::string::npos;
   return entries->contains(std::string(kGraphFile));
+}
+
+Result<std::vector<format::Piece>> TarOf(const std::vector<OutputFile>& files) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 33;
+  std::vector<format::Piece> pieces;
+  for (const OutputFile& file : files) {
+    const std::string& content = std::get<std::string>(file.pieces[0]);
+    if (file.name.size() > 100 || content.size() >= kMostBytes)
+      return Unsupported("'" + file.name + "'", "a name past 100 bytes, or 8 GiB, in a tar");
+    pieces.emplace_back(HeaderOf(file.name, content.size()));
+    pieces.emplace_back(content + std::string((kBlock - content.size() % kBlock) % kBlock, '\0'));
+  }
+  pieces.emplace_back(std::string(2 * kBlock, '\0'));
+  return pieces;
 }
 
 Result<Files> Files::Of(const Source& source) {

@@ -33,6 +33,10 @@ class Files {
   std::optional<std::map<std::string, std::string_view>> entries_;  // of a tar
 };
 
+/// A tar of files, in POSIX's ustar form without times and owners, so that equal models are equal
+/// bytes.  Errors: kUnsupported for names past 100 bytes and files past 8 GiB.
+Result<std::vector<format::Piece>> TarOf(const std::vector<OutputFile>& files);
+
 /// Whether a source is a tar whose entries are named as those of an NNEF model.
 bool IsTarOfGraph(std::string_view bytes);
 

@@ -17,4 +17,8 @@ std::optional<std::string> NnefOfFolder(const std::string& path);
 /// Errors: kInvalid and kUnsupported, naming file and line, or the byte of a binary.
 Result<Conversion> ReadNnef(const Source& source, const Options& options);
 
+/// A tar of the model in flat syntax, with the initializers' names as labels.
+/// Errors: kUnsupported for a node, type or unknown size without a form in NNEF, by name.
+Result<Export> WriteNnef(const format::Model& model, const Options& options);
+
 }  // namespace qtx::convert

@@ -190,10 +190,14 @@ Result<void> ConvertAddN(Builder& builder, const Call& call, const Operator&) {
   return builder.Emit(call, {"Sum", inputs, {}}, tensors[0]->dims);
 }
 
+// A copy without an entry in graph.quant is not quantized.
 Result<void> ConvertCopy(Builder& builder, const Call& call, const Operator&) {
   QTX_ASSIGN_OR_RETURN(GraphTensor * x, builder.Operand(call, "x"));
-  for (std::size_t i = 0; i < builder.ResultCount(call); ++i)
-    QTX_RETURN_IF_ERROR(builder.Bind(call, x, i));
+  for (std::size_t i = 0; i < builder.ResultCount(call); ++i) {
+    QTX_ASSIGN_OR_RETURN(const std::string name, builder.ResultName(call, i));
+    GraphTensor* from = builder.HasEntry(name) ? x : builder.Reals(call, x);
+    QTX_RETURN_IF_ERROR(builder.Bind(call, from, i));
+  }
   return {};
 }
 
