@@ -9,7 +9,6 @@ namespace {
 
 using format::Attribute;
 using format::Dims;
-using format::ElementType;
 
 constexpr std::int64_t kMostWindow = std::int64_t{1} << 24;
 

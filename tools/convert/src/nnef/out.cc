@@ -214,18 +214,25 @@ Result<void> MatMul(Writer& writer, const Node& node, const OutRow&) {
 Result<void> Gemm(Writer& writer, const Node& node, const OutRow&) {
   if (node.FloatOr("alpha", 1) != 1 || node.FloatOr("beta", 1) != 1)
     return Unsupported("", "alpha or beta other than 1");
-  QTX_ASSIGN_OR_RETURN(const OutTensor a, writer.Input(node, 0));
-  QTX_ASSIGN_OR_RETURN(const OutTensor b, writer.Input(node, 1));
+  QTX_ASSIGN_OR_RETURN(OutTensor a, writer.Input(node, 0));
+  QTX_ASSIGN_OR_RETURN(OutTensor b, writer.Input(node, 1));
   const bool trans_a = node.IntOr("transA", 0) != 0, trans_b = node.IntOr("transB", 0) != 0;
-  const std::string product = "(" + a.id + ", " + b.id;
-  const std::string matmul = "matmul" + product + ", transposeA = " + (trans_a ? "true" : "false") +
-                             ", transposeB = " + (trans_b ? "true" : "false") + ")";
-  if (!Writer::Has(node, 2)) return writer.Emit(node, matmul);
+  if (!Writer::Has(node, 2)) {
+    return writer.Emit(node, "matmul(" + a.id + ", " + b.id +
+                                 ", transposeA = " + (trans_a ? "true" : "false") +
+                                 ", transposeB = " + (trans_b ? "true" : "false") + ")");
+  }
   QTX_ASSIGN_OR_RETURN(const OutTensor bias, writer.Channels(node, 2));
   const std::int64_t channels = b.dims[trans_b ? 0 : 1];
-  const bool linear = !trans_a && trans_b && bias.dims == Dims{1, channels};
-  if (linear) return writer.Emit(node, "linear" + product + ", " + bias.id + ")");
-  return Unsupported("", "a third input that is no bias of channels");
+  if (bias.dims != Dims{1, channels})
+    return Unsupported("", "a third input that is no bias of channels");
+  // NNEF's linear has the second transposed, and sums product and bias at once.
+  const auto transposed = [&writer](const OutTensor& x) {
+    return writer.Inner("transpose(" + x.id + ", axes = [1, 0])", {x.dims[1], x.dims[0]});
+  };
+  if (trans_a) a = transposed(a);
+  if (!trans_b) b = transposed(b);
+  return writer.Emit(node, "linear(" + a.id + ", " + b.id + ", " + bias.id + ")");
 }
 
 Result<void> Reshape(Writer& writer, const Node& node, const OutRow&) {
@@ -361,6 +368,39 @@ Result<void> Lrn(Writer& writer, const Node& node, const OutRow&) {
                                ", bias = " + FloatText(node.FloatOr("bias", 1)) + ")");
 }
 
+// The operator for a mode of interpolation, up to its factor; "" for another.
+std::string Upsampling(const Node& node) {
+  const std::string mode = node.StringOr("mode", "nearest");
+  const std::string where = node.StringOr("coordinate_transformation_mode", "half_pixel");
+  const std::string nearest = node.StringOr("nearest_mode", "round_prefer_floor");
+  if (mode == "nearest")
+    return where == "asymmetric" && nearest == "floor" ? "nearest_upsample" : "";
+  const bool known = mode == "linear" && (where == "half_pixel" || where == "align_corners");
+  return known ? "multilinear_upsample" : "";
+}
+
+Result<void> Resize(Writer& writer, const Node& node, const OutRow&) {
+  QTX_ASSIGN_OR_RETURN(const OutTensor x, writer.Input(node, 0));
+  QTX_ASSIGN_OR_RETURN(const Dims dims, writer.DimsOf(node.outputs[0]));
+  const std::string op = Upsampling(node);
+  Ints factor;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    factor.push_back(x.dims[i] > 0 && dims[i] % x.dims[i] == 0 ? dims[i] / x.dims[i] : 0);
+  }
+  const bool whole = factor.size() > 2 && factor[0] == 1 && factor[1] == 1 &&
+                     std::ranges::find(factor, 0) == factor.end();
+  if (op.empty() || !whole || node.Find("axes") != nullptr || node.IntOr("antialias", 0) != 0)
+    return Unsupported("", "other than by whole factors along the axes of space");
+  factor.erase(factor.begin(), factor.begin() + 2);
+  std::string text = op + "(" + x.id + ", factor = " + ListText(factor);
+  if (op == "multilinear_upsample") {
+    const bool aligned = node.StringOr("coordinate_transformation_mode", "") == "align_corners";
+    text += std::string(", method = ") + (aligned ? "'aligned'" : "'symmetric'") +
+            ", border = 'replicate'";
+  }
+  return writer.Emit(node, text + ")");
+}
+
 constexpr std::array kOutRows = {
     OutRow{"Abs", Elementwise, "abs"},
     OutRow{"Add", Elementwise, "add"},
@@ -413,6 +453,7 @@ constexpr std::array kOutRows = {
     OutRow{"ReduceSum", Reduce, "sum_reduce"},
     OutRow{"Relu", Elementwise, "relu"},
     OutRow{"Reshape", Reshape},
+    OutRow{"Resize", Resize},
     OutRow{"Selu", Alpha, "selu"},
     OutRow{"Sigmoid", Elementwise, "sigmoid"},
     OutRow{"Sign", Elementwise, "sign"},

@@ -293,10 +293,13 @@ template <typename T>
 std::string ListOf(const std::vector<T>& values, std::int64_t axis,
                    std::string (*text)(const T& value)) {
   if (values.size() == 1) return text(values[0]);
-  std::string list;
-  for (const T& value : values) list += (list.empty() ? "[" : ", ") + text(value);
-  list += "]";
-  for (std::int64_t i = 0; i < axis; ++i) list = "[" + list + "]";
+  const auto depth = static_cast<std::size_t>(axis) + 1;
+  std::string list(depth, '[');
+  for (const T& value : values) {
+    if (list.back() != '[') list += ", ";
+    list += text(value);
+  }
+  list.append(depth, ']');
   return list;
 }
 

@@ -4,13 +4,15 @@
 
 Each graph is one operator with random shapes and attributes, in reals or quantized by graph.quant.
 Reals may differ by 1e-4 of the largest, quantized results by one step, where the interpreter, which
-computes in binary32, is beside a tie. Prints each graph that differs more, or that one of both
-refuses, and a summary; the status is 1 if a graph differs.
+computes in binary32, is beside a tie. What qtx writes of the graph (--to nnef) is
+computed by the interpreter as well. Prints each graph that differs more, or that one of both refuses,
+and a summary; the status is 1 if a graph differs.
 """
 import os
 import random
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 import nnef
@@ -269,6 +271,31 @@ def one(qtx, seed, counts):
                 print('     differs', shown, worst)
                 return
         counts['agree'] += 1
+        written(qtx, folder, net, expected, step, shown, counts)
+
+
+def written(qtx, folder, net, expected, step, shown, counts):
+    """Holds what qtx writes to what the interpreter found for the graph that it read."""
+    tar, again = folder + '.tar', folder + '.again'
+    done = subprocess.run([qtx, 'convert', folder, '--to', 'nnef', '-o', tar, '-q'], capture_output=True, text=True)
+    if done.returncode:
+        counts['not written'] += 1
+        print('    written', shown, done.stderr.strip()[-160:])
+        return
+    with tarfile.open(tar) as file:
+        file.extractall(again, filter='data')
+    for name, (array, quantized) in net.data.items():
+        with open(os.path.join(folder, 'l', name + '.dat'), 'rb') as a:
+            path = os.path.join(again, 'l', name + '.dat')
+            counts['binaries equal'] += int(os.path.exists(path) and a.read() == open(path, 'rb').read())
+    found = Interpreter(model_graph(again))([a for _, a in net.inputs])
+    for a, b in zip(expected.values(), found.values()):
+        worst = float(np.abs(np.asarray(a, np.float64) - b).max()) if a.shape == b.shape else np.inf
+        if not worst <= step * 1.001 + 1e-4 * max(1.0, float(np.abs(a).max())):
+            counts['differ'] += 1
+            print('    written', shown, worst)
+            return
+    counts['written agree'] += 1
 
 
 def model_graph(folder):
@@ -292,7 +319,8 @@ def decoded(folder, out, name):
 def main():
     qtx = sys.argv[1]
     first, count = (int(a) for a in (sys.argv[2:4] if len(sys.argv) > 3 else (0, 400)))
-    counts = {key: 0 for key in ('agree', 'one step beside', 'differ', 'refused by qtx', 'refused by nnef-tools')}
+    counts = {key: 0 for key in ('agree', 'one step beside', 'differ', 'refused by qtx', 'refused by nnef-tools',
+                                  'written agree', 'not written', 'binaries equal')}
     for seed in range(first, first + count):
         one(qtx, seed, counts)
     print(', '.join(f'{n} {key}' for key, n in counts.items()))
