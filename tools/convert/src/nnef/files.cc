@@ -54,12 +54,21 @@ std::string NameOf(std::string_view block) {
   return name;
 }
 
-// The length of the record "N path=NAME\n" of a pax header, which gives the next entry's name.
+// The name in the record "N path=NAME\n" of a pax header.
 std::string PaxPath(std::string_view records) {
   const std::size_t at = records.find(" path=");
   if (at == std::string_view::npos) return "";
   const std::size_t begin = at + 6;
   return std::string(records.substr(begin, records.find('\n', begin) - begin));
+}
+
+// The name that GNU's or pax' entry before another one gives it; "" of other entries.
+std::string LongName(char type, std::string_view content) {
+  std::string name;
+  if (type == 'L') name = FieldAt(content, 0, content.size());
+  if (type == 'x') name = PaxPath(content);
+  while (name.starts_with("./")) name.erase(0, 2);
+  return name;
 }
 
 Result<std::map<std::string, std::string_view>> EntriesOf(std::string_view bytes) {
@@ -76,11 +85,8 @@ Result<std::map<std::string, std::string_view>> EntriesOf(std::string_view bytes
                                 std::to_string(bytes.size()) + " bytes");
     const std::string_view content = bytes.substr(at + kBlock, static_cast<std::size_t>(*size));
     const char type = block[kKindAt];
-    std::string name = long_name.empty() ? NameOf(block) : std::move(long_name);
-    long_name.clear();
-    if (type == 'L') long_name = FieldAt(content, 0, content.size());
-    if (type == 'x') long_name = PaxPath(content);
-    while (long_name.starts_with("./")) long_name.erase(0, 2);
+    const std::string name = long_name.empty() ? NameOf(block) : long_name;
+    long_name = LongName(type, content);
     const bool is_file = type == '0' || type == '\0';
     if (is_file && !entries.emplace(name, content).second)
       return Invalid(place, "found '" + name.substr(0, 100) + "' twice in the tar");

@@ -149,7 +149,7 @@ def unary(net, r):
 def activation(net, r):
     x = net.external([1, 3, 4])
     return [r.choice([f'leaky_relu({x}, alpha = 0.1)', f'elu({x}, alpha = 1.0)', f'clamp({x}, -0.5, 1.0)',
-                      f'softmax({x}, axes = [{r.randint(0, 2)}])', f'softmax({x}, axes = [1, 2])'])]
+                      f'softmax({x}, axes = [{r.randint(0, 2)}])'])]  # of two axes, it divides by the sum of x
 
 
 def product(net, r):
