@@ -287,7 +287,8 @@ def written(qtx, folder, net, expected, step, shown, counts):
     for name, (array, quantized) in net.data.items():
         with open(os.path.join(folder, 'l', name + '.dat'), 'rb') as a:
             path = os.path.join(again, 'l', name + '.dat')
-            counts['binaries equal'] += int(os.path.exists(path) and a.read() == open(path, 'rb').read())
+            same = os.path.exists(path) and a.read() == open(path, 'rb').read()
+            counts['binaries equal' if same else 'binaries differ'] += 1
     found = Interpreter(model_graph(again))([a for _, a in net.inputs])
     for a, b in zip(expected.values(), found.values()):
         worst = float(np.abs(np.asarray(a, np.float64) - b).max()) if a.shape == b.shape else np.inf
@@ -320,7 +321,7 @@ def main():
     qtx = sys.argv[1]
     first, count = (int(a) for a in (sys.argv[2:4] if len(sys.argv) > 3 else (0, 400)))
     counts = {key: 0 for key in ('agree', 'one step beside', 'differ', 'refused by qtx', 'refused by nnef-tools',
-                                  'written agree', 'not written', 'binaries equal')}
+                                  'written agree', 'not written', 'binaries equal', 'binaries differ')}
     for seed in range(first, first + count):
         one(qtx, seed, counts)
     print(', '.join(f'{n} {key}' for key, n in counts.items()))
