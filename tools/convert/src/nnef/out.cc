@@ -279,7 +279,8 @@ Result<void> Split(Writer& writer, const Node& node, const OutRow&) {
     sizes.push_back(dims[static_cast<std::size_t>(axis)]);
     unit = std::gcd(unit, sizes.back());
   }
-  if (std::ranges::find(sizes, 0) != sizes.end()) return Unsupported("", "an empty part");
+  if (unit == 0 || std::ranges::find(sizes, 0) != sizes.end())
+    return Unsupported("", "an empty part");
   for (std::int64_t& size : sizes) size /= unit;
   return writer.EmitAll(node, "split(" + x.id + ", axis = " + std::to_string(axis) +
                                   ", ratios = " + ListText(sizes) + ")");
