@@ -22,7 +22,8 @@ Error WithTheLine(const std::string& path, const convert::Kind& kind, Error erro
 
 }  // namespace
 
-Result<format::Model> LoadForm(const std::string& path) {
+Result<format::Model> LoadForm(const std::string& given) {
+  const std::string path = convert::FileOfFolder(given);
   convert::Source source{.path = path, .file = {}, .with = {}, .onnx = {}};
   QTX_ASSIGN_OR_RETURN(source.file, convert::OpenBytes(path));
   auto model = format::Model::Load(source.file, path);

@@ -23,7 +23,7 @@ CALIBRATE = "calibrate {base}/net.onnx --threads 1 -o {output}.onnx --quiet --da
 IMAGE = "calibrate {base}/image.onnx --threads 1 -o {output}.onnx --quiet"
 CASES = "validate --suite {base}/cases --jobs 1 --quiet --backend"
 KINDS = {"tflite": ".tflite", "gguf": ".gguf", "safetensors": ".safetensors", "glow": ".yaml", "paddle": ".pdmodel", "ort": ".json",
-         "csv": ".csv", "json": ".json", "caffe2": ".pb", "stablehlo": ".mlir", "qtx": ".onnx", "qoperator": ".onnx", "qonnx": ".onnx",
+         "csv": ".csv", "json": ".json", "caffe2": ".pb", "stablehlo": ".mlir", "nnef": ".tar", "qtx": ".onnx", "qoperator": ".onnx", "qonnx": ".onnx",
          "qdq": ".onnx", "onnx": ".onnx"}
 WITH = {"glow", "ort", "csv", "json"}  # parameters of a model that is another file
 

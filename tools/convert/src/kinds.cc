@@ -9,6 +9,7 @@
 #include "gguf/gguf.h"
 #include "glow/glow.h"
 #include "levels.h"
+#include "nnef/nnef.h"
 #include "onnx/detect.h"
 #include "opset/opset.h"
 #include "ort/ort.h"
@@ -218,6 +219,9 @@ constexpr std::array kKinds = {
          Takes::kFiles},
     Kind{"stablehlo", "StableHLO program in MLIR's text", LooksLikeStablehlo, ReadStablehlo,
          Flat<ToStablehlo>, ".mlir", Takes::kSubgraph},
+    Kind{"nnef",
+         "NNEF: graph.nnef with graph.quant and tensor binaries beside it, or a tar of them",
+         IsNnef, ReadNnef, OfFloats<Flat<WriteNnef>>, ".nnef.tar"},
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",
          "stock ONNX with operators on integers: QLinearConv, MatMulInteger, com.microsoft",
@@ -355,10 +359,15 @@ Result<format::FileBytes> OpenBytes(const std::string& path) {
   return large.has_value() ? std::move(large) : std::move(file);
 }
 
-Result<Source> Open(const std::string& given, std::vector<std::string> with) {
+std::string FileOfFolder(const std::string& path) {
   std::error_code code;
-  const bool folder = std::filesystem::is_directory(given, code);
-  const std::string path = folder ? SafetensorsOfFolder(given).value_or(given) : given;
+  if (!std::filesystem::is_directory(path, code)) return path;
+  const auto graph = NnefOfFolder(path);
+  return graph ? *graph : SafetensorsOfFolder(path).value_or(path);
+}
+
+Result<Source> Open(const std::string& given, std::vector<std::string> with) {
+  const std::string path = FileOfFolder(given);
   QTX_ASSIGN_OR_RETURN(format::FileBytes file, OpenBytes(path));
   Source source = FromFile(std::move(file), path);
   source.with = std::move(with);

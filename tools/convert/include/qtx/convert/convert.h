@@ -71,7 +71,10 @@ struct Source {
 /// The bytes of a model of any kind; only the kinds that lie in the file untouched may be larger
 /// than protobuf's limit.  Errors: those of FileBytes::Open.
 Result<format::FileBytes> OpenBytes(const std::string& path);
-/// A folder stands for the safetensors in it.
+/// The file that a folder stands for: its graph.nnef, or else its safetensors; any other path is
+/// itself.
+std::string FileOfFolder(const std::string& path);
+/// Of a folder, the file that it stands for.
 /// Errors: those of OpenBytes, and of CheckExternalData for an ONNX model.
 Result<Source> Open(const std::string& path, std::vector<std::string> with = {});
 /// A source from bytes in memory; `path` names them in errors.
