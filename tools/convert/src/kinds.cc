@@ -65,9 +65,21 @@ std::optional<Error> BrokenRule(const format::Model& model, ErrorCode code, cons
                first.rule};
 }
 
-// What a model in stock ONNX breaks: kUnsupported for a type that the operator has in the newest
-// opset, but not in this one; else the writer is at fault.
-std::optional<Error> BrokenByWriter(const format::Model& written) {
+// Where a node of `model` has types that the text takes, but stock ONNX does not: what stock ONNX
+// finds in both models.
+std::optional<std::string> TypesOfTheTextAlone(format::Model model, const Error& broken) {
+  std::erase_if(model.opset_imports,
+                [](const auto& import) { return import.domain == format::kDomain; });
+  for (const format::Finding& finding : format::Check(model, "")) {
+    if (finding.rule == broken.clause && broken.message.ends_with(finding.message))
+      return finding.message;
+  }
+  return std::nullopt;
+}
+
+// What a model in stock ONNX breaks: kUnsupported for types that the operator has in the newest
+// opset, but not in this one, or that the text alone gives it; else the writer is at fault.
+std::optional<Error> BrokenByWriter(const format::Model& model, const format::Model& written) {
   auto broken = BrokenRule(written, ErrorCode::kInternal, "internal: the model written");
   if (!broken || broken->clause != "graph.C7") return broken;
   format::Model newest = written;
@@ -75,7 +87,11 @@ std::optional<Error> BrokenByWriter(const format::Model& written) {
     if (opset.domain.empty()) opset.version = format::catalogue::kNewestOpset;
   }
   const auto still = BrokenRule(newest, ErrorCode::kInternal, "internal: the model written");
-  if (still && still->where == broken->where) return broken;
+  if (still && still->where == broken->where) {
+    const auto types = TypesOfTheTextAlone(model, *broken);
+    if (!types) return broken;
+    return Error{ErrorCode::kUnsupported, broken->where, "stock ONNX: " + *types, broken->clause};
+  }
   return Error{ErrorCode::kUnsupported, broken->where,
                "stock ONNX has this type in a newer opset than " +
                    std::to_string(format::OnnxOpset(written)) + ", which --opset asks for",
@@ -441,7 +457,7 @@ Result<Export> Write(const format::Model& model, const Kind& kind, const Options
     return written;  // Read has checked it
   if (format::FindMetadata(onnx->metadata, format::kStatisticsKey) != nullptr)
     QTX_RETURN_IF_ERROR(format::RecordStatistics(*onnx));
-  auto broken = BrokenByWriter(*onnx);
+  auto broken = BrokenByWriter(model, *onnx);
   return broken ? Result<Export>(*std::move(broken)) : std::move(written);
 }
 

@@ -243,6 +243,28 @@ TEST(Write, AsksForTheOpsetThatHasTheType) {
             "stock ONNX has this type in a newer opset than 17, which --opset asks for");
 }
 
+// q_linear_mat_mul.C2 asks no more of a scale than that it is one; ONNX has one type for all three.
+TEST(Write, RefusesTypesThatStockOnnxHasInNoOpset) {
+  using enum format::ElementType;
+  OnnxMaker maker(21);
+  maker.model.opset_imports.push_back({std::string(format::kDomain), 1});
+  maker.model.graph.inputs = {
+      OnnxMaker::Value("a", kInt8, {2, 2}),      OnnxMaker::Value("a_scale", kFloat, {}),
+      OnnxMaker::Value("a_zero", kInt8, {}),     OnnxMaker::Value("b", kInt8, {2, 2}),
+      OnnxMaker::Value("b_scale", kFloat, {}),   OnnxMaker::Value("b_zero", kInt8, {}),
+      OnnxMaker::Value("y_scale", kFloat16, {}), OnnxMaker::Value("y_zero", kInt8, {})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", kInt8, {2, 2})};
+  maker.Node("QLinearMatMul",
+             {"a", "a_scale", "a_zero", "b", "b_scale", "b_zero", "y_scale", "y_zero"}, {"y"});
+  ASSERT_TRUE(format::Check(maker.model).empty());
+  const auto written = Write(maker.model, *FindKind("qdq"));
+  ASSERT_FALSE(written.has_value());
+  EXPECT_EQ(written.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(written.error().where, "graph.node[0] 'y_node': input[6] 'y_scale'");
+  EXPECT_EQ(written.error().message,
+            "stock ONNX: found type FLOAT16, expected FLOAT, as input[1] 'a_scale'");
+}
+
 TEST(Read, BlamesASourceThatBreaksTheRuleItself) {
   const Source source = FromBytes(*WithUnknownAttribute().Serialize(), "x.onnx");
   const auto read = Read(source, *FindKind("qdq"));

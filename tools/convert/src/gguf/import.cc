@@ -9,6 +9,7 @@
 #include "gguf/split.h"
 #include "gguf/tensor_in.h"
 #include "ledger.h"
+#include "qtx/format/data_file.h"
 #include "qtx/format/external_elements.h"
 #include "qtx/format/feature.h"
 #include "qtx/format/limits.h"
@@ -31,7 +32,10 @@ constexpr std::int64_t kOpset = 24;
 class Import {
  public:
   explicit Import(const Options& options)
-      : repack_(options.repack), weights_only_(options.weights_only), ledger_(options) {}
+      : repack_(options.repack),
+        weights_only_(options.weights_only),
+        data_(options.data),
+        ledger_(options) {}
 
   Result<Conversion> Run(const Source& source) {
     QTX_ASSIGN_OR_RETURN(const std::vector<Part> parts, OpenParts(source));
@@ -67,8 +71,9 @@ class Import {
   Result<void> AddPart(const Part& part, std::size_t number) {
     if (!repack_) QTX_RETURN_IF_ERROR(Locate(part));
     bytes_ = part.bytes;
-    AddBytes(HeaderName(number), {0, part.file.data});
-    for (const Gap& gap : part.file.gaps) AddBytes(GapName(number, gap.offset), gap);
+    QTX_RETURN_IF_ERROR(AddBytes(HeaderName(number), {0, part.file.data}));
+    for (const Gap& gap : part.file.gaps)
+      QTX_RETURN_IF_ERROR(AddBytes(GapName(number, gap.offset), gap));
     for (const TensorInfo& info : part.file.tensors) {
       auto added = AddTensor(info);
       if (!added.has_value())
@@ -83,19 +88,18 @@ class Import {
   }
 
   // Elements as they lie in the file.
-  void AddRange(const std::string& name, ElementType storage, Dims dims, std::int64_t offset,
-                std::int64_t size) {
+  Result<void> AddRange(const std::string& name, ElementType storage, Dims dims,
+                        std::int64_t offset, std::int64_t size) {
     if (!repack_) {
       model_.graph.initializers.push_back(
           format::ToExternalData(name, storage, std::move(dims), location_, offset, size));
-      return;
+      return {};
     }
     const auto bytes = View(offset, size);
-    model_.graph.initializers.push_back(format::ToTensorData(
-        name, {storage, std::move(dims), std::nullopt, {bytes.begin(), bytes.end()}}));
+    return Add(name, {storage, std::move(dims), std::nullopt, {bytes.begin(), bytes.end()}});
   }
-  void AddBytes(const std::string& name, const Gap& range) {
-    AddRange(name, ElementType::kUint8, {range.size}, range.offset, range.size);
+  Result<void> AddBytes(const std::string& name, const Gap& range) {
+    return AddRange(name, ElementType::kUint8, {range.size}, range.offset, range.size);
   }
 
   Result<void> AddTensor(const TensorInfo& info) {
@@ -106,9 +110,8 @@ class Import {
       return AddOpaque(info, "ggml's type " + name + " has no form in ONNX: its bytes");
     }
     if (type->form == Form::kPlain) {
-      AddRange(info.name, type->elem_type, info.dims, info.offset, info.size);
       ledger_.Kept(info.name, "type");
-      return {};
+      return AddRange(info.name, type->elem_type, info.dims, info.offset, info.size);
     }
     const std::int64_t records = info.size / type->bytes;
     if (records * (type->block / type->scale[0].block) > format::kMaxParameters) {
@@ -119,9 +122,8 @@ class Import {
   }
 
   Result<void> AddOpaque(const TensorInfo& info, std::string why) {
-    AddBytes(info.name, {info.offset, info.size});
     ledger_.Changed(info.name, "type", std::move(why));
-    return {};
+    return AddBytes(info.name, {info.offset, info.size});
   }
 
   Result<void> AddRecords(const TensorInfo& info, const GgmlType& type) {
@@ -130,12 +132,10 @@ class Import {
     if (found) return AddOpaque(info, std::string(type.name) + " as its bytes: " + *found);
     if (!repack_) {
       Declare(info.name, TypeOf(type, info.dims, true));
-      AddBytes(info.name, {info.offset, info.size});
-      return {};
+      return AddBytes(info.name, {info.offset, info.size});
     }
     QTX_ASSIGN_OR_RETURN(const Unpacked unpacked, UnpackRecords(type, info.dims, records));
-    AddUnpacked(info, type, unpacked);
-    return {};
+    return AddUnpacked(info, type, unpacked);
   }
 
   Result<void> AddVectors(const TensorInfo& info, const GgmlType& type) {
@@ -143,27 +143,33 @@ class Import {
     QTX_ASSIGN_OR_RETURN(const auto unpacked,
                          UnpackVectors(type, info.dims, View(info.offset, info.size), why));
     if (!unpacked) return AddOpaque(info, std::string(type.name) + " as its bytes: " + why);
-    AddUnpacked(info, type, *unpacked);
+    return AddUnpacked(info, type, *unpacked);
+  }
+
+  Result<void> AddUnpacked(const TensorInfo& info, const GgmlType& type, const Unpacked& unpacked) {
+    TensorType declared = TypeOf(type, info.dims, false);
+    QTX_RETURN_IF_ERROR(Add(info.name, unpacked.codes));
+    const auto attach = [&](const std::vector<format::Tensor>& factors,
+                            std::vector<format::BlockFactors>& levels,
+                            const std::string& field) -> Result<void> {
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        levels[i].tensor = names_.Unique(info.name + "." + field + "." + std::to_string(i));
+        QTX_RETURN_IF_ERROR(Add(levels[i].tensor, factors[i]));
+      }
+      return {};
+    };
+    format::Quantization& q = *declared.quantization;
+    QTX_RETURN_IF_ERROR(attach(unpacked.scale, q.scale_levels, "scale_levels"));
+    QTX_RETURN_IF_ERROR(attach(unpacked.base, q.base_levels, "base_levels"));
+    Declare(info.name, std::move(declared));
     return {};
   }
 
-  void AddUnpacked(const TensorInfo& info, const GgmlType& type, const Unpacked& unpacked) {
-    TensorType declared = TypeOf(type, info.dims, false);
-    Add(info.name, unpacked.codes);
-    const auto attach = [&](const std::vector<format::Tensor>& factors,
-                            std::vector<format::BlockFactors>& levels, const std::string& field) {
-      for (std::size_t i = 0; i < factors.size(); ++i) {
-        levels[i].tensor = names_.Unique(info.name + "." + field + "." + std::to_string(i));
-        Add(levels[i].tensor, factors[i]);
-      }
-    };
-    attach(unpacked.scale, declared.quantization->scale_levels, "scale_levels");
-    attach(unpacked.base, declared.quantization->base_levels, "base_levels");
-    Declare(info.name, std::move(declared));
-  }
-
-  void Add(const std::string& name, const format::Tensor& tensor) {
-    model_.graph.initializers.push_back(format::ToTensorData(name, tensor));
+  // Large tensors lie beside the model, so that one at a time is in memory.
+  Result<void> Add(const std::string& name, const format::Tensor& tensor) {
+    QTX_ASSIGN_OR_RETURN(format::TensorData data, format::MakeTensorData(name, tensor, data_));
+    model_.graph.initializers.push_back(std::move(data));
+    return {};
   }
   void Declare(const std::string& name, TensorType type) {
     ledger_.Kept(name, "type");
@@ -180,6 +186,7 @@ class Import {
   }
 
   const bool repack_, weights_only_;
+  format::DataFile* const data_;
   Ledger ledger_;
   graph::Names names_;
   format::Model model_;

@@ -36,16 +36,14 @@ Result<std::vector<Blocks>> BlocksOf(const Quantization& q, const Dims& dims) {
     const auto axis = static_cast<std::size_t>(q.axis[i]);
     const std::int64_t size = q.block_shape.empty() ? 1 : q.block_shape[i];
     blocks[axis] = {counts[i], size};
-    if (size > 1 && counts[i] > 1 && dims[axis] % size != 0) {
-      return Unsupported("a base whose last block along axis " + std::to_string(axis) +
-                         " is short: found " + std::to_string(dims[axis] % size) +
-                         " elements, a Reshape needs " + std::to_string(size));
-    }
+    // No Reshape has a short last block: each element has a factor of its own.
+    if (size > 1 && counts[i] > 1 && dims[axis] % size != 0) blocks[axis] = {dims[axis], 1};
   }
   return blocks;
 }
 
-// A FLOAT for each parameter, which broadcasts to the value after it is reshaped to `blocks`.
+// A FLOAT for each parameter, or element of an axis whose last block is short, which broadcasts to
+// the value after it is reshaped to `blocks`.
 struct StockFactors {
   Dims blocks;  // each blocked dimension as blocks and elements of one; empty: no Reshape
   Dims shape;   // of the factors
@@ -68,8 +66,13 @@ Result<StockFactors> FactorsOf(const Quantization& q, const Dims& dims) {
     stock.blocks.push_back(blocks[d].size);
   }
   if (std::ranges::none_of(blocks, split)) stock.blocks.clear();
-  if (NamesAllAxes(q, dims.size())) return stock;
+  QTX_ASSIGN_OR_RETURN(const Dims of_type, format::ParameterDims(q, dims));
+  if (NamesAllAxes(q, dims.size()) && counts == of_type) return stock;
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(counts));
+  if (count > format::kMaxParameters)
+    return Error{ErrorCode::kTooLarge, "",
+                 "a base or code book whose last block is short: more elements than one value may "
+                 "have parameters"};
   const Dims strides = format::RowMajorStrides(dims);
   const Dims count_strides = format::RowMajorStrides(counts);
   const format::ParameterMap map(q, dims);

@@ -26,7 +26,8 @@ struct LoweredStep {
 
 /// The nodes after the DequantizeLinear of an initializer with a base, or after the Cast of one
 /// with a code book.
-/// Errors: kUnsupported without a fixed shape, and where the last block of an axis is short.
+/// Errors: kUnsupported without a fixed shape; kTooLarge where the last block of an axis is short,
+/// so that its elements have a factor each, and there are more than one value may have parameters.
 /// REQUIRES: inline parameters with a base or a code book.
 Result<std::vector<LoweredStep>> StepsAfter(const format::TensorType& type);
 

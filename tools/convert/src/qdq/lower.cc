@@ -74,6 +74,7 @@ class Lowering {
   Result<void> LowerInitializer(const TensorType& type, const std::string& value,
                                 const std::string& stored);
   Result<void> AddParameters(const std::string& value);
+  bool LeavesOutZeroPoint(const std::string& value, const StockParameters& stock) const;
   Result<std::string> AddParameter(const std::string& declared, const std::string& name,
                                    const format::Tensor& parameter);
   Result<std::string> AddConstant(const std::string& name, const format::Tensor& constant);
@@ -116,6 +117,15 @@ Node Lowering::MakeNode(const std::string& value, const char* op_type,
   return node;
 }
 
+// A constant in blocks has as many zero points as scales. Where all are 0, DequantizeLinear needs
+// none: its x says the type.  Source: ONNX 1.23, DequantizeLinear, x_zero_point.
+bool Lowering::LeavesOutZeroPoint(const std::string& value, const StockParameters& stock) const {
+  return stock.block_size && index_.Initializer(value) != nullptr &&
+         types_.at(value).quantization->offset_tensor.empty() &&
+         std::ranges::all_of(stock.zero_point->bytes,
+                             [](std::byte b) { return b == std::byte{0}; });
+}
+
 // The initializers of the value's scale and zero point.
 Result<void> Lowering::AddParameters(const std::string& value) {
   if (parameter_names_.contains(value)) return {};
@@ -125,7 +135,7 @@ Result<void> Lowering::AddParameters(const std::string& value) {
   const std::string& scale = q.scale_levels.size() == 1 ? q.scale_levels[0].tensor : q.scale_tensor;
   QTX_ASSIGN_OR_RETURN(names.emplace_back(), AddParameter(scale, value + "/scale", stock.scale));
   stock.scale.bytes = std::vector<std::byte>();  // = {} would keep the memory
-  if (!stock.zero_point) return {};
+  if (!stock.zero_point || LeavesOutZeroPoint(value, stock)) return {};
   QTX_ASSIGN_OR_RETURN(names.emplace_back(),
                        AddParameter(q.offset_tensor, value + "/zero_point", *stock.zero_point));
   stock.zero_point->bytes = std::vector<std::byte>();

@@ -207,7 +207,8 @@ void KeepScales(const Tensor& scales, std::vector<Attribute>& attributes) {
 }
 
 std::optional<std::vector<std::int64_t>> RowOrder(const NBitsShape& shape, const Tensor& g_idx) {
-  if (g_idx.elem_type != ElementType::kInt32 || format::ElementCount(g_idx) != shape.k)
+  const std::int64_t count = format::ElementCount(g_idx), padded = shape.blocks() * shape.block;
+  if (g_idx.elem_type != ElementType::kInt32 || (count != shape.k && count != padded))
     return std::nullopt;
   std::vector<std::vector<std::int64_t>> rows(static_cast<std::size_t>(shape.blocks()));
   for (std::int64_t k = 0; k < shape.k; ++k) {
@@ -287,9 +288,15 @@ void GatherColumns(const LiftContext& context, const std::vector<std::int64_t>& 
 }
 
 // The reason why the node stays as it is; "" where it does not.
-std::string NotLifted(const Node& node) {
+std::string NotLifted(const LiftContext& context, const Node& node) {
   const format::Attributes attributes(node);
   if (attributes.Int("weight_prepacked") != 0) return "its weights are packed for one device";
+  const std::int64_t bits = attributes.Int("bits");
+  if (bits == 3 || (bits > 4 && bits < 8))
+    return "no kernel says how weights of " + std::to_string(bits) + " bits lie";
+  const format::TensorData* b = context.index.Initializer(InputOf(node, 1));
+  if (b != nullptr && std::ranges::find(b->dims, 0) != b->dims.end())
+    return "its weights are left out";
   return "";
 }
 
@@ -317,7 +324,7 @@ Result<NBitsZeroPoints> ReadZeroPoints(const NBitsShape& shape,
 Result<MaybeLift> LiftNBits(const LiftContext& context, const Node& node) {
   if (node.inputs.size() < 3 || node.outputs.size() != 1)
     return Invalid("inputs", "found " + std::to_string(node.inputs.size()) + ", expected 3");
-  if (context.why = NotLifted(node); !context.why.empty()) return MaybeLift();
+  if (context.why = NotLifted(context, node); !context.why.empty()) return MaybeLift();
   QTX_ASSIGN_OR_RETURN(const NBitsShape shape, ShapeOf(node));
   QTX_ASSIGN_OR_RETURN(const auto constants, ReadConstants(context, node));
   if (!constants) return MaybeLift();

@@ -9,7 +9,8 @@
 // points z that are no integers are bases scale * -z, rounded to binary32: ONNX Runtime computes
 // scale * code, and adds that, in binary32, whatever the type of A and scales (float_product.h).
 // g_idx[k], if there, is the block of row k, and block_size rows have each: W has its rows by
-// blocks then, and a Gather brings the columns of A into that order.
+// blocks then, and a Gather brings the columns of A into that order. It has K values, or one for
+// each code: ONNX Runtime ignores those past K.
 // Source: ONNX Runtime docs/ContribOperators.md; contrib_ops/cpu/quantization/matmul_nbits.cc.
 #pragma once
 

@@ -51,6 +51,17 @@ void ExpectComesBack(const format::Model& model) {
   EXPECT_TRUE(FromOnnx(*read)->model == model);
 }
 
+// Scales 1, -2 of block 0, rows 0 to 2; 0, 0.5 of row 3.  Source: lowering.S2.
+TEST(ToQdq, RepeatsScalesOfACodeBookWhoseLastBlockIsShort) {
+  format::Model model = WithCodeBook();
+  model.graph.values[0].type->quantization->block_shape = {3, 1};
+  const auto lowered = ToQdq(model);
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().message;
+  const auto scale = format::Decode(*lowered->model.graph.FindInitializer("w/scale"));
+  EXPECT_THAT(scale->As<float>(), ElementsAre(1, -2, 1, -2, 1, -2, 0, 0.5F));
+  ExpectComesBack(model);
+}
+
 TEST(ToQdq, LooksUpACodeBookInBlocks) {
   const auto lowered = ToQdq(WithCodeBook());
   ASSERT_TRUE(lowered.has_value()) << lowered.error().message;

@@ -154,17 +154,22 @@ TEST(ToQdq, AddsABaseWithoutAReshapeWhereNothingIsBlocked) {
   ExpectComesBack(model);
 }
 
-TEST(ToQdq, RefusesABaseWhoseLastBlockIsShort) {
+// Rows 0 to 2 are block 0, row 3 is block 1.  Source: lowering.S2.
+TEST(ToQdq, RepeatsABaseWhoseLastBlockIsShort) {
   format::Model model = WithBase();
   format::Quantization& q = *model.graph.values[0].type->quantization;
   q.block_shape = {3, 1};
   q.scale_levels.resize(1);
   q.base_levels.resize(1);
   const auto lowered = ToQdq(model);
-  ASSERT_FALSE(lowered.has_value());
-  EXPECT_EQ(lowered.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(lowered.error().where, "value 'w'");
-  EXPECT_THAT(lowered.error().message, HasSubstr("a base whose last block along axis 0 is short"));
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().message;
+  EXPECT_THAT(OpTypes(lowered->model),
+              ElementsAre("QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "Add", "MatMul",
+                          "QuantizeLinear", "DequantizeLinear"));
+  const auto base = format::Decode(*lowered->model.graph.FindInitializer("w/base"));
+  EXPECT_EQ(base->dims, (format::Dims{4, 2}));
+  EXPECT_THAT(base->As<float>(), ElementsAre(-1, 2, -1, 2, -1, 2, 0, 8));
+  ExpectComesBack(model);
 }
 
 // The nodes are the type where they say something else than the annotation. Source: lowering.S7.

@@ -129,6 +129,33 @@ TEST(ToQdq, ComesBackWithCastsAndBlockedWeights) {
   EXPECT_THAT(lowered.graph.FindInitializer("w/scale")->dims, ElementsAre(2, 2));
 }
 
+// The inputs of a DequantizeLinear of [4, 4] in blocks of 2; `offset` has a value for each of 8
+// blocks.
+std::size_t InputsOfBlocks(std::vector<std::int32_t> offset) {
+  OnnxMaker maker(21);
+  maker.model = Extended(ElementType::kInt8Q);
+  maker.Initializer<std::int8_t>("w", ElementType::kInt8, {4, 4}, std::vector<std::int8_t>(16, 3));
+  maker.model.graph.values.push_back(
+      OnnxMaker::Quantized("w", ElementType::kInt8Q, {4, 4}, std::vector<float>(8, 0.5F), {0, 1}));
+  format::Quantization& q = *maker.model.graph.values.back().type->quantization;
+  q.block_shape = {2, 1};
+  q.offset = std::move(offset);
+  maker.Node("MatMul", {"y", "w"}, {"product"});
+  maker.model.graph.outputs.push_back(OnnxMaker::Quantized("product", ElementType::kInt8Q, {2, 4}));
+  ExpectComesBack(maker.model);
+  const format::Model lowered = Lowered(maker.model);
+  const auto& nodes = lowered.graph.nodes;
+  const auto found = std::ranges::find(nodes, "w/DequantizeLinear", &format::Node::name);
+  return found == nodes.end() ? 0 : found->inputs.size();
+}
+
+// Source: lowering.S1.
+TEST(ToQdq, LeavesOutZeroPointsOfBlocksThatAreAll0) {
+  EXPECT_EQ(InputsOfBlocks({}), 2U);
+  EXPECT_EQ(InputsOfBlocks(std::vector<std::int32_t>(8, 0)), 2U);
+  EXPECT_EQ(InputsOfBlocks({0, 0, 0, 0, 0, 0, 0, -1}), 3U);
+}
+
 // Source: lowering.S2.
 TEST(ToQdq, ClipsToANarrowedRange) {
   format::Model model = Extended(ElementType::kInt8Q);

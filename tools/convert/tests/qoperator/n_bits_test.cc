@@ -137,6 +137,16 @@ TEST(NBits, BringsTheColumnsOfAIntoTheOrderOfGIdx) {
             TensorOf<float>(ElementType::kFloat, {2}, {-14, -24}).bytes);
 }
 
+// A model may have such nodes beside others.
+TEST(NBits, StaysWhereNoKernelReadsTheBitsOrWeightsAreLeftOut) {
+  OnnxMaker three = OneMatMulNBits({.bits = 3, .b = std::vector<std::uint8_t>(6), .scales = {1}});
+  EXPECT_THAT(OpTypes(Lifted(three.model)), ElementsAre("MatMulNBits"));
+  OnnxMaker none = OneMatMulNBits({.b = std::vector<std::uint8_t>(8), .scales = {1}});
+  none.model.graph.initializers[0] =
+      format::ToTensorData("b", *format::MakeTensor(ElementType::kUint8, {1, 1, 0}));
+  EXPECT_THAT(OpTypes(Lifted(none.model)), ElementsAre("MatMulNBits"));
+}
+
 TEST(NBits, TakesTwoBitsFourToAByteAndEightBits) {
   NBits two{.bits = 2, .b = {0b11100100, 0, 0, 0}, .scales = {1}};
   const format::Model lifted = Lifted(OneMatMulNBits(two).model);
@@ -203,6 +213,17 @@ TEST(NBits, GivesRealZeroPointsAndGIdxBack) {
   for (std::size_t k = 0; k < 4; ++k) g_idx[2 * k] = 1;
   maker.Initializer<std::int32_t>("g", ElementType::kInt32, {20}, g_idx);
   for (const char* input : {"z", "g"}) maker.model.graph.nodes[0].inputs.push_back(input);
+  ExpectSameInputs(maker.model, WrittenBack(maker.model));
+}
+
+// 32 values for K 20: ONNX Runtime takes g_idx of whole blocks, and reads no value past K.
+TEST(NBits, IgnoresGIdxPastK) {
+  OnnxMaker maker = OneMatMulNBits(TwoColumns());
+  std::vector<std::int32_t> g_idx(32, 99);
+  for (std::size_t k = 0; k < 20; ++k) g_idx[k] = k < 16 ? 0 : 1;
+  maker.Initializer<std::int32_t>("g", ElementType::kInt32, {32}, g_idx);
+  for (const char* input : {"", "g"}) maker.model.graph.nodes[0].inputs.push_back(input);
+  EXPECT_THAT(OpTypes(Lifted(maker.model)), ElementsAre("MatMul"));
   ExpectSameInputs(maker.model, WrittenBack(maker.model));
 }
 
