@@ -23,20 +23,21 @@ class GateSums {
                std::vector<Estimate>& sums);
 
  private:
-  // Of one direction: the weights as a panel [input + hidden][width], and the sums of the
-  // magnitudes of each row of w and of r.
+  // Of one direction: the weights as a panel [input + hidden][width], the magnitudes of r as one of
+  // [hidden][width], and the sums of the magnitudes of each row of w and of r.
   struct Panel {
-    std::vector<double> weights, of_x, of_h;
+    std::vector<double> weights, magnitudes, of_x, of_h;
   };
 
   GateSums(const Kernels& kernels, std::int64_t rows, std::int64_t input, std::int64_t hidden);
+  void Multiply(const std::vector<double>& panel, std::int64_t taps, std::vector<double>& sums);
   void Append(std::span<const Estimate> w, std::span<const Estimate> r);
 
   void (*tile_)(const RealTile<double>&);
   std::int64_t rows_, input_, hidden_, width_;
   std::vector<std::int64_t> offsets_;
   std::vector<Panel> panels_;
-  std::vector<double> vector_, products_;  // of one step
+  std::vector<double> vector_, products_, errors_;  // of one step
 };
 
 }  // namespace qtx::backend::engine
