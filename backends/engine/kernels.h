@@ -167,10 +167,11 @@ struct RealTile {
 };
 
 /// Sums that are within `bound` of what they stand for, and the FLOAT they become:
-///   y[i] = sums[i] + addend[i * addend_step], where the step is 0 or 1.
+///   y[i] = sums[i] * factor + addend[i * addend_step], where the step is 0 or 1.
 struct RealSums {
   const double* sums = nullptr;
   std::int64_t n = 0;
+  double factor = 1;
   const float* addend = nullptr;
   std::int64_t addend_step = 0;
   double bound = 0;
@@ -224,11 +225,22 @@ struct Kernels {
   void (*quantize)(const float* values, std::int64_t n, float scale, Narrowing narrowing,
                    std::uint8_t* out) = nullptr;
 
+  /// y[i] = x[i * step] for i < n.
+  void (*widen_floats)(const float* x, std::int64_t step, std::int64_t n, double* y) = nullptr;
+  /// The greatest magnitude of x[0, n), without NaN; 0 if there is none.
+  double (*greatest)(const float* x, std::int64_t n) = nullptr;
   void (*real_tile)(const RealTile<double>& tile) = nullptr;
   void (*real_tile_of_floats)(const RealTile<float>& tile) = nullptr;
+  void (*real_tile_of_bytes)(const RealTile<std::int8_t>& tile) = nullptr;
   /// Rounds sums. Lists the indices of doubtful elements, as NaN and infinities are, and returns
   /// their number.
   std::int64_t (*settle)(const RealSums& sums, std::int32_t* doubtful) = nullptr;
+
+  /// nearest[i] = x[i] / divisor, no less than low and no more than high, whose magnitudes are at
+  /// most 2^20, rounded to an integer, ties to even. False if a quotient lies within 2^-30 of a
+  /// tie, or is NaN: then the results mean nothing.
+  bool (*nearest_quotients)(const double* x, std::int64_t n, double divisor, double low,
+                            double high, std::int32_t* nearest) = nullptr;
 
   FloatFunction exp = nullptr, sigmoid = nullptr, tanh = nullptr;
   /// y[i] = exp(x[i]) within 2^-48 of itself for i < n and |x[i]| <= 200; beyond, the value at 200.

@@ -12,6 +12,7 @@
 //     conversion of vectors is slower (GCC 12 takes AVX's apart)
 //   AddProductD(D sum, double factor, D values): sum + factor * values of kLanes / 2 binary64,
 //     rounded once; only where that is one instruction
+//   MulAddD(a, b, c): a * b + c of kLanes / 2 binary64, rounded once; likewise
 //   Fraction(F32 v, I32 nearest) v - nearest; MaxAbsF(F32 a, F32 b): the greater of a >= 0 and |b|
 //   AtLeast(F32 a, F32 b) -> unsigned, bit i: a[i] >= b[i]
 //   StoreNarrowed(uint8*, const I32 (&)[4], Narrowing, int64 n): n bytes, saturating all the way
@@ -395,9 +396,13 @@ constexpr Kernels MakeKernels(std::string_view name,
           .multiply_once = RunMultiply<Simd, MultiplyLaneOnce<Simd>>,
           .multiply_twice = RunMultiply<Simd, MultiplyLaneTwice<Simd>>,
           .quantize = RunQuantize<Simd>,
+          .widen_floats = RunWidenFloats<Simd>,
+          .greatest = RunGreatest<Simd>,
           .real_tile = RunRealTile<Simd, double>,
           .real_tile_of_floats = RunRealTile<Simd, float>,
+          .real_tile_of_bytes = RunRealTile<Simd, std::int8_t>,
           .settle = RunSettle<Simd>,
+          .nearest_quotients = RunNearestQuotients<Simd>,
           .exp = RunFloatFunction<Simd, ExpOf>,
           .sigmoid = RunFloatFunction<Simd, SigmoidOfFloat>,
           .tanh = RunFloatFunction<Simd, TanhOfFloat>,

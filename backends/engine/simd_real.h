@@ -116,4 +116,53 @@ void RunRealTile(const RealTile<W>& t) {
   }
 }
 
+template <typename Simd>
+void RunWidenFloats(const float* x, std::int64_t step, std::int64_t n, double* y) {
+  using Vectors = RealVectors<Simd, float>;
+  constexpr std::int64_t kLanes = Vectors::kLanes;
+  std::int64_t i = 0;
+  for (; step == 1 && i + kLanes <= n; i += kLanes) {
+    typename Vectors::Sum values;
+    Vectors::Load(x + i, values);
+    __builtin_memcpy(y + i, &values, sizeof(values));
+  }
+  for (; i < n; ++i) y[i] = static_cast<double>(x[i * step]);
+}
+
+// Bits of magnitudes are ordered as these are; NaN is above infinity.
+template <typename Simd, typename Integer = std::int32_t>
+double RunGreatest(const float* x, std::int64_t n) {
+  constexpr std::int64_t kLanes = Simd::kLanes;
+  typedef Integer Bits __attribute__((vector_size(kLanes * sizeof(Integer))));
+  constexpr std::int32_t kMagnitude = 0x7FFFFFFF;
+  constexpr std::int32_t kInfinity = 0x7F800000;
+  Bits most[2] = {};
+  std::int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+#pragma GCC unroll 2
+    for (int v = 0; v < 2; ++v) {
+      Bits bits;
+      __builtin_memcpy(&bits, x + i + v * kLanes, sizeof(bits));
+      bits &= kMagnitude;
+      bits = bits > kInfinity ? Bits{} : bits;
+      most[v] = bits > most[v] ? bits : most[v];
+    }
+  }
+  std::int32_t greatest = 0;
+  for (; i < n; ++i) {
+    std::int32_t bits;
+    __builtin_memcpy(&bits, x + i, sizeof(bits));
+    bits &= kMagnitude;
+    if (bits <= kInfinity && bits > greatest) greatest = bits;
+  }
+  for (int v = 0; v < 2; ++v) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (most[v][lane] > greatest) greatest = most[v][lane];
+    }
+  }
+  float value;
+  __builtin_memcpy(&value, &greatest, sizeof(value));
+  return static_cast<double>(value);
+}
+
 }  // namespace qtx::backend::engine::simd

@@ -9,6 +9,7 @@
 #include "engine/ops/elementwise.h"
 #include "engine/ops/float_binary.h"
 #include "engine/ops/float_function.h"
+#include "engine/ops/float_power.h"
 #include "engine/ops/function.h"
 #include "engine/ops/operators.h"
 
@@ -117,6 +118,8 @@ StepResult PreparePow(const NodePlan& node) {
   } else if (!IsPlainNumeric(inputs[1]->tensor.elem_type)) {
     return node.Unsupported("an exponent that is no number");
   }
+  auto floats = MakeFloatPower(node, inputs[0], inputs[1], operands.y());
+  if (floats != nullptr) return operands.Finish(node, std::move(floats));
   const bool integers = IsPlainInteger(operands.y()->tensor.elem_type);
   return operands.Finish(node,
                          MakeElementwise(inputs, operands.y(), [integers](Operands x) -> Real {

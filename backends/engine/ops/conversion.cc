@@ -195,7 +195,7 @@ void Converter::Run(std::span<const std::byte> from, std::span<std::byte> to) co
       return std::byte{table[std::to_integer<std::size_t>(b)]};
     });
   } else if (rule_.in_binary32() || rule_.in_integers() ||
-             !ConvertReals(from_, from, to_, to, bounds_)) {
+             !ConvertReals(from_, from, to_, to, bounds_, *kernels_)) {
     RunGeneral(from, to);
   }
 }

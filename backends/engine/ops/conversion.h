@@ -75,6 +75,8 @@ class Converter {
   /// Errors: kUnsupported for other types.
   static Result<Converter> Make(const format::Tensor& from, const format::Tensor& to,
                                 const RealBounds& bounds = {}, const ChangeRule& rule = {});
+  /// The kernels to convert with; those of any machine until then.
+  void Use(const Kernels& kernels) { kernels_ = &kernels; }
   /// True if stored values are copied.
   bool copies() const { return copies_; }
   /// `from` and `to` are all elements, packed as their types prescribe.
@@ -85,6 +87,7 @@ class Converter {
   void RunGeneral(std::span<const std::byte> from, std::span<std::byte> to) const;
   void RunRescaled(std::span<const Term> reals, format::Tensor& target) const;
 
+  const Kernels* kernels_ = &PortableKernels();
   bool copies_ = false;
   std::optional<ByteTable> table_;
   RealBounds bounds_;

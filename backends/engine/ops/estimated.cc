@@ -27,6 +27,12 @@ Estimate Applied(Estimate (*function)(double), Slope slope, double bend, const E
   return y;
 }
 
+// True if it is certain that `value`, finite, is the product of the term's parts and not rounded.
+bool IsProduct(double value, const Term& term) {
+  if (term.integer == 0) return std::isfinite(term.scale);
+  return std::fabs(value) > 0x1p-900 && std::fma(term.integer, term.scale, -value) == 0;
+}
+
 }  // namespace
 
 Estimate operator+(const Estimate& a, const Estimate& b) {
@@ -91,9 +97,13 @@ std::vector<Estimate> EstimatedOf(const format::Tensor& tensor) {
   std::vector<Estimate> values;
   for (const Term& term : RealsOf(tensor)) {
     const double value = term.integer * term.scale;
-    const double error = std::isfinite(value) ? std::fabs(value) * kHalfUlp * kSlack
-                                              : std::numeric_limits<double>::infinity();
-    values.push_back({std::isfinite(value) ? value : 0, error});
+    if (!std::isfinite(value)) {
+      values.push_back({0, std::numeric_limits<double>::infinity()});
+    } else if (IsProduct(value, term)) {
+      values.push_back({value, 0});
+    } else {
+      values.push_back({value, std::fabs(value) * kHalfUlp * kSlack});
+    }
   }
   return values;
 }

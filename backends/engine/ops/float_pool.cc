@@ -70,13 +70,32 @@ class MeanLine {
   std::vector<CompensatedSum> sums_;
 };
 
+// Windows whose lines may be columns of the tensors: x is the axis along a line.
+struct Lines {
+  Window window;
+  bool columns = false;
+
+  // From an element to the next of its line, and from a line to the next, in tensors of `across`
+  // elements a row.
+  std::int64_t Step(std::int64_t across) const { return columns ? across : 1; }
+  std::int64_t Pitch(std::int64_t across) const { return columns ? 1 : across; }
+  const WindowAxis& Rows() const { return columns ? window.y : window.x; }
+};
+
 template <typename Line>
 class FloatPool : public Step {
  public:
-  FloatPool(const NodePlan& node, const Window& window, std::int64_t planes, const Value* x,
-            Value* y)
-      : window_(window), planes_(planes), x_(x), y_(y), threads_(node.threads()) {
-    for (std::int64_t tap = 0; tap < window.x.kernel; ++tap) reached_.emplace_back(window.x, tap);
+  FloatPool(const NodePlan& node, const Lines& lines, std::int64_t planes, const Value* x, Value* y)
+      : window_(lines.window),
+        step_(lines.Step(lines.Rows().input)),
+        pitch_(lines.Pitch(lines.Rows().input)),
+        y_step_(lines.Step(lines.Rows().output)),
+        y_pitch_(lines.Pitch(lines.Rows().output)),
+        planes_(planes),
+        x_(x),
+        y_(y),
+        threads_(node.threads()) {
+    for (std::int64_t tap = 0; tap < window_.x.kernel; ++tap) reached_.emplace_back(window_.x, tap);
   }
 
   std::string_view Path() const override { return "float pool"; }
@@ -97,29 +116,31 @@ class FloatPool : public Step {
   }
 
   Window window_;
+  std::int64_t step_, pitch_;      // of x: see Lines
+  std::int64_t y_step_, y_pitch_;  // of y
   std::int64_t planes_;
   const Value* x_;
   Value* y_;
 
  private:
   void RunLine(std::int64_t plane, std::int64_t oy, Line& line) {
-    const std::int64_t stride = window_.x.stride;
+    const std::int64_t stride = window_.x.stride * step_;
     const Taps rows = TapsAt(window_.y, oy);
     line.Begin();
     for (std::int64_t r = rows.first; r < rows.end; r += rows.step) {
-      const float* from = Plane(plane) + r * window_.x.input;
+      const float* from = Plane(plane) + r * pitch_;
       for (const Reached& part : reached_) {
         if (part.first >= part.end) continue;
         if (stride == 1) {
-          line.template Add<1>(from + part.from, 1, part.first, part.end);
+          line.template Add<1>(from + part.from * step_, 1, part.first, part.end);
         } else if (stride == 2) {
-          line.template Add<2>(from + part.from, 2, part.first, part.end);
+          line.template Add<2>(from + part.from * step_, 2, part.first, part.end);
         } else {
-          line.template Add<0>(from + part.from, stride, part.first, part.end);
+          line.template Add<0>(from + part.from * step_, stride, part.first, part.end);
         }
       }
     }
-    const std::int64_t first = (plane * window_.y.output + oy) * window_.x.output;
+    const std::int64_t first = plane * window_.y.output * window_.x.output + oy * y_pitch_;
     Put(line, plane, oy, y_->tensor.As<float>().data() + first);
   }
 
@@ -133,16 +154,20 @@ class FloatMaxPool : public FloatPool<MaxLine> {
 
  private:
   void Put(const MaxLine& line, std::int64_t, std::int64_t, float* to) override {
-    std::ranges::copy(line.greatest(), to);
+    for (const float greatest : line.greatest()) {
+      *to = greatest;
+      to += y_step_;
+    }
   }
 };
 
 class FloatAveragePool : public FloatPool<MeanLine> {
  public:
-  FloatAveragePool(const NodePlan& node, const Window& window, std::int64_t planes,
+  FloatAveragePool(const NodePlan& node, const Lines& lines, std::int64_t planes,
                    bool count_padding, const Value* x, Value* y)
-      : FloatPool(node, window, planes, x, y), count_padding_(count_padding), writer_(y->tensor) {
-    for (std::int64_t ox = 0; ox < window.x.output; ++ox) columns_.push_back(TapsAt(window.x, ox));
+      : FloatPool(node, lines, planes, x, y), count_padding_(count_padding), writer_(y->tensor) {
+    const WindowAxis& along = lines.window.x;
+    for (std::int64_t ox = 0; ox < along.output; ++ox) columns_.push_back(TapsAt(along, ox));
   }
 
  private:
@@ -156,8 +181,8 @@ class FloatAveragePool : public FloatPool<MeanLine> {
       const BoundedMean mean = MeanOf(line.at(ox), terms, divisor);
       const auto low = static_cast<float>(mean.value - mean.error);
       const auto high = static_cast<float>(mean.value + mean.error);
-      to[ox] = high;
-      if (!(low == high)) PutExactly(to + ox, plane, rows, columns, divisor);
+      to[ox * y_step_] = high;
+      if (!(low == high)) PutExactly(to + ox * y_step_, plane, rows, columns, divisor);
     }
   }
 
@@ -167,7 +192,7 @@ class FloatAveragePool : public FloatPool<MeanLine> {
     terms_.clear();
     for (std::int64_t r = rows.first; r < rows.end; r += rows.step) {
       for (std::int64_t c = columns.first; c < columns.end; c += columns.step) {
-        terms_.push_back({1, Plane(plane)[r * window_.x.input + c]});
+        terms_.push_back({1, Plane(plane)[r * pitch_ + c * step_]});
       }
     }
     writer_.Put(to - y_->tensor.As<float>().data(), terms_, divisor);
@@ -180,30 +205,33 @@ class FloatAveragePool : public FloatPool<MeanLine> {
   std::vector<Term> terms_;
 };
 
-// The window of a pool of FLOAT that has lines of some length.
-std::optional<Window> LinesOf(const NodePlan& node, const PoolShape& pool, const Value* x,
-                              const Value* y) {
+// The lines of a pool of FLOAT if they have some length: columns where rows are short.
+std::optional<Lines> LinesOf(const NodePlan& node, const PoolShape& pool, const Value* x,
+                             const Value* y) {
   constexpr std::int64_t kMostTaps = 1 << 12;  // along a line
   const auto window = WindowOf(node, pool.axes);
   if (!window.has_value() || !IsFloat(*x) || !IsFloat(*y)) return std::nullopt;
-  if (window->x.output < kFewest || window->x.kernel > kMostTaps) return std::nullopt;
-  return *window;
+  Lines lines{.window = *window, .columns = window->x.output < kFewest};
+  if (lines.columns) std::swap(lines.window.x, lines.window.y);
+  const WindowAxis& along = lines.window.x;
+  if (along.output < kFewest || along.kernel > kMostTaps) return std::nullopt;
+  return lines;
 }
 
 }  // namespace
 
 std::unique_ptr<Step> MakeFloatMaxPool(const NodePlan& node, const PoolShape& pool, const Value* x,
                                        Value* y) {
-  const auto window = LinesOf(node, pool, x, y);
-  if (!window.has_value()) return nullptr;
-  return std::make_unique<FloatMaxPool>(node, *window, pool.planes, x, y);
+  const auto lines = LinesOf(node, pool, x, y);
+  if (!lines.has_value()) return nullptr;
+  return std::make_unique<FloatMaxPool>(node, *lines, pool.planes, x, y);
 }
 
 std::unique_ptr<Step> MakeFloatAveragePool(const NodePlan& node, const PoolShape& pool,
                                            bool count_padding, const Value* x, Value* y) {
-  const auto window = LinesOf(node, pool, x, y);
-  if (!window.has_value()) return nullptr;
-  return std::make_unique<FloatAveragePool>(node, *window, pool.planes, count_padding, x, y);
+  const auto lines = LinesOf(node, pool, x, y);
+  if (!lines.has_value()) return nullptr;
+  return std::make_unique<FloatAveragePool>(node, *lines, pool.planes, count_padding, x, y);
 }
 
 }  // namespace qtx::backend::engine

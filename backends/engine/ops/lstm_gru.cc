@@ -58,8 +58,12 @@ class LstmCell {
   T Gate(const CellInput<T>& in, const State<T>& h, std::size_t gate, std::size_t k,
          const T* peephole) const {
     T sum = Constant(0, h[0]);
-    sum = Dot(p_.Row(in.w, gate, k, p_.input), in.x, std::move(sum));
-    sum = Dot(p_.Row(in.r, gate, k, p_.hidden), std::span<const T>(h), std::move(sum));
+    if (in.products.empty()) {
+      sum = Dot(p_.Row(in.w, gate, k, p_.input), in.x, std::move(sum));
+      sum = Dot(p_.Row(in.r, gate, k, p_.hidden), std::span<const T>(h), std::move(sum));
+    } else {
+      sum = in.products[gate * p_.hidden + k];
+    }
     if (!in.p.empty() && peephole != nullptr) {
       sum = sum + in.p[gate * p_.hidden + k] * *peephole;
     }

@@ -1,121 +1,36 @@
-// Conv of reals: filters by the positions of a padded image, channels first. A stride takes the
-// image apart into phases, so that neighbouring positions read neighbouring elements.
+// Conv of reals: filters by the positions of an image of binary64, channels first.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
+#include "engine/ops/real_image.h"
 #include "engine/ops/real_product.h"
 
 namespace qtx::backend::engine {
 namespace {
 
-constexpr std::int64_t kChunk = 48;    // positions whose sums are computed together
+constexpr std::int64_t kChunk = 48;  // most positions whose sums are computed together
+constexpr std::int64_t kDeepChunk = 24;
+constexpr std::int64_t kDeep = 64;     // products of a sum, above which kDeepChunk stays in cache
 constexpr std::int64_t kFilters = 16;  // whose sums of a chunk one thread computes
 
 constexpr std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// One padded image of a group's channels: [channel][phase of y][phase of x][line][column].
-class PhasedImage {
- public:
-  PhasedImage(const WindowAxis& y, const WindowAxis& x, std::int64_t channels)
-      : y_(y), x_(x), channels_(channels) {
-    lines_ = CeilDivide(Reach(y), y.stride);
-    columns_ = CeilDivide(Reach(x), x.stride);
-  }
-
-  // Elements that a window may read, with those at which no window begins.
-  double Size() const {
-    return static_cast<double>(channels_) * static_cast<double>(y_.stride) *
-           static_cast<double>(x_.stride) * static_cast<double>(lines_) *
-           static_cast<double>(columns_);
-  }
-  std::int64_t columns() const { return columns_; }
-
-  // Kernels read whole chunks of positions, beyond the last one.
-  std::int64_t Bytes() const {
-    return (static_cast<std::int64_t>(Size()) + kChunk) * static_cast<std::int64_t>(sizeof(double));
-  }
-  // Takes Bytes() of memory for one run. The padding is zero, which Fill leaves as it is.
-  void Begin(std::byte* memory) {
-    elements_ = reinterpret_cast<double*>(memory);
-    std::fill_n(memory, Bytes(), std::byte{});
-  }
-  const double* data() const { return elements_; }
-
-  // The distance of each of a window's elements from its first, in the order of the weights.
-  std::vector<std::int64_t> Offsets() const {
-    std::vector<std::int64_t> offsets;
-    for (std::int64_t c = 0; c < channels_; ++c) {
-      for (std::int64_t i = 0; i < y_.kernel; ++i) {
-        for (std::int64_t j = 0; j < x_.kernel; ++j) {
-          offsets.push_back(OffsetOf(c, i * y_.dilation, j * x_.dilation));
-        }
-      }
-    }
-    return offsets;
-  }
-
-  // Copies one channel of the input, padding excepted. Returns the greatest magnitude, without NaN.
-  template <typename T>
-  double Fill(std::int64_t channel, const T* from) {
-    double greatest = 0;
-    for (std::int64_t i = 0; i < y_.input; ++i, from += x_.input) {
-      const std::int64_t line = i + y_.pad_begin;
-      if (line >= Reach(y_)) continue;
-      for (std::int64_t phase = 0; phase < x_.stride; ++phase) {
-        greatest = std::max(greatest, FillPhase(from, channel, line, phase));
-      }
-    }
-    return greatest;
-  }
-
- private:
-  // The padded elements that windows read.
-  static std::int64_t Reach(const WindowAxis& axis) {
-    return (axis.output - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
-  }
-  std::int64_t OffsetOf(std::int64_t channel, std::int64_t line, std::int64_t column) const {
-    const std::int64_t phase =
-        (channel * y_.stride + line % y_.stride) * x_.stride + column % x_.stride;
-    return (phase * lines_ + line / y_.stride) * columns_ + column / x_.stride;
-  }
-  template <typename T>
-  double FillPhase(const T* from, std::int64_t channel, std::int64_t line, std::int64_t phase) {
-    // The first input element of the phase is at column `first` of the padded line.
-    const std::int64_t skipped = (phase - x_.pad_begin % x_.stride + x_.stride) % x_.stride;
-    const std::int64_t first = x_.pad_begin + skipped;
-    const std::int64_t end = std::min(x_.input, Reach(x_) - x_.pad_begin);
-    if (skipped >= end) return 0;
-    double* to = elements_ + OffsetOf(channel, line, first);
-    double greatest = 0;
-    for (std::int64_t j = skipped; j < end; j += x_.stride) {
-      const auto value = static_cast<double>(from[j]);
-      *to++ = value;
-      greatest = std::fabs(value) > greatest ? std::fabs(value) : greatest;
-    }
-    return greatest;
-  }
-
-  WindowAxis y_, x_;
-  std::int64_t channels_, lines_ = 0, columns_ = 0;
-  double* elements_ = nullptr;
-};
-
 class RealConv : public Step {
  public:
   RealConv(const NodePlan& node, const ConvShape& shape, const Window& window,
-           const PhasedImage& image, Buffer* memory, RealResults results)
+           const RealImage& image, Buffer* memory, RealResults results)
       : shape_(shape),
         window_(window),
         results_(std::move(results)),
-        tile_(node.kernels().real_tile),
+        kernels_(node.kernels()),
         threads_(node.threads()),
         image_(image),
         memory_(memory),
         offsets_(image_.Offsets()),
-        greatest_(At(shape.GroupChannels())) {
+        chunk_(Depth() > kDeep ? kDeepChunk : kChunk) {
     if (results_.sum().b->constant) LoadWeights();
   }
 
@@ -126,9 +41,13 @@ class RealConv : public Step {
     if (!results_.sum().b->constant) LoadWeights();
     const format::Tensor& a = results_.sum().a->tensor;
     if (a.elem_type == format::ElementType::kFloat) {
-      RunOn(a.As<float>().data());
+      const auto images = a.As<float>();
+      RunOn(images.data(), kernels_.greatest(images.data(), std::ssize(images)));
     } else {
-      RunOn(DoublesOf(a).data());
+      const std::vector<double> images = DoublesOf(a);
+      double greatest = 0;
+      for (const double x : images) greatest = std::max(greatest, std::fabs(x));
+      RunOn(images.data(), greatest);
     }
     return {};
   }
@@ -146,16 +65,17 @@ class RealConv : public Step {
     }
   }
 
+  // `greatest`: magnitude of all images.
   template <typename T>
-  void RunOn(const T* images) {
+  void RunOn(const T* images, double greatest) {
     const std::int64_t channels = shape_.GroupChannels();
     const std::int64_t size = window_.y.input * window_.x.input;
     for (std::int64_t n = 0; n < shape_.batch; ++n) {
       for (std::int64_t g = 0; g < shape_.groups; ++g) {
         const T* group = images + (n * shape_.groups + g) * channels * size;
         threads_.For(channels, channels * size,
-                     [&](std::int64_t c) { greatest_[At(c)] = image_.Fill(c, group + c * size); });
-        MultiplyGroup(n, g, *std::ranges::max_element(greatest_));
+                     [&](std::int64_t c) { image_.Fill(kernels_, c, group + c * size); });
+        MultiplyGroup(n, g, greatest);
       }
     }
   }
@@ -166,12 +86,12 @@ class RealConv : public Step {
     const std::int64_t filters = shape_.GroupFilters();
     const std::int64_t parts = CeilDivide(filters, kFilters);
     const std::int64_t nanoseconds = end * filters * (Depth() + 4) / 8;
-    threads_.For(CeilDivide(end, kChunk) * parts, nanoseconds, [&](std::int64_t i) {
-      const std::int64_t from = i / parts * kChunk;
+    threads_.For(CeilDivide(end, chunk_) * parts, nanoseconds, [&](std::int64_t i) {
+      const std::int64_t from = i / parts * chunk_;
       const std::int64_t first = i % parts * kFilters;
       for (std::int64_t m = first; m < std::min(first + kFilters, filters); m += kMaxRealRows) {
         const Rows rows{n, g * filters + m, std::min<std::int64_t>(kMaxRealRows, filters - m)};
-        MultiplyTile(rows, from, std::min(kChunk, end - from), greatest);
+        MultiplyTile(rows, from, std::min(chunk_, end - from), greatest);
       }
     });
   }
@@ -192,7 +112,7 @@ class RealConv : public Step {
     tile.taps = Depth();
     tile.columns = CeilDivide(count, kRealLanes) * kRealLanes;
     tile.sums = sums.data();
-    tile_(tile);
+    kernels_.real_tile(tile);
     for (int r = 0; r < tile.row_count; ++r) {
       Settle({sums.data() + r * tile.columns, At(count)}, from, rows.image, rows.first_filter + r,
              greatest);
@@ -200,7 +120,7 @@ class RealConv : public Step {
   }
 
   // The sums of a filter at `sums.size()` positions of the image, from `from` on: all are rounded,
-  // and those of the output copied.
+  // and those of the output copied where not all are.
   void Settle(std::span<const double> sums, std::int64_t from, std::int64_t n, std::int64_t m,
               double greatest) {
     const Sum& sum = results_.sum();
@@ -209,20 +129,18 @@ class RealConv : public Step {
                                             bias == nullptr ? 0 : std::fabs(*bias));
     std::array<float, At(kChunk)> rounded;
     std::array<std::int32_t, At(kChunk)> doubtful;
-    const std::int64_t count =
-        results_.Round(sums, bias, 0, bound, rounded.data(), doubtful.data());
     const std::int64_t plane = (n * shape_.filters + m) * shape_.Positions();
     const std::int64_t width = window_.x.output;
-    const auto end = from + static_cast<std::int64_t>(sums.size());
-    std::int64_t line = from / image_.columns();
-    for (std::int64_t start = line * image_.columns(); start < end;
-         start += image_.columns(), ++line) {
-      const std::int64_t first = std::max(start, from);
-      const std::int64_t last = std::min(start + width, end);
-      if (first >= last) continue;
-      std::copy(rounded.data() + (first - from), rounded.data() + (last - from),
-                results_.y() + plane + line * width + first - start);
-    }
+    const bool all = width == image_.columns();
+    static constexpr float kNone = 0;
+    const std::int64_t count =
+        results_.Round({.sums = sums.data(),
+                        .n = std::ssize(sums),
+                        .addend = bias == nullptr ? &kNone : bias,
+                        .bound = bound,
+                        .y = all ? results_.y() + plane + from : rounded.data()},
+                       doubtful.data());
+    if (!all) CopyLines(rounded.data(), from, std::ssize(sums), results_.y() + plane);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t position = from + doubtful[At(i)];
       const std::int64_t x = position % image_.columns();
@@ -232,16 +150,31 @@ class RealConv : public Step {
     }
   }
 
+  // `n` positions of the image from `from` on, those of the output.
+  void CopyLines(const float* rounded, std::int64_t from, std::int64_t n, float* y) const {
+    const std::int64_t width = window_.x.output;
+    const std::int64_t end = from + n;
+    std::int64_t line = from / image_.columns();
+    for (std::int64_t start = line * image_.columns(); start < end;
+         start += image_.columns(), ++line) {
+      const std::int64_t first = std::max(start, from);
+      const std::int64_t last = std::min(start + width, end);
+      if (first >= last) continue;
+      std::copy(rounded + (first - from), rounded + (last - from),
+                y + line * width + first - start);
+    }
+  }
+
   ConvShape shape_;
   Window window_;
   RealResults results_;
-  void (*tile_)(const RealTile<double>&);
+  const Kernels& kernels_;
   Threads& threads_;
-  PhasedImage image_;
+  RealImage image_;
   Buffer* memory_;
   std::vector<std::int64_t> offsets_;
   std::vector<double> weights_, magnitudes_;
-  std::vector<double> greatest_;  // magnitude in each channel of the image
+  std::int64_t chunk_;
 };
 
 }  // namespace
@@ -250,16 +183,17 @@ std::unique_ptr<Step> MakeRealConv(const NodePlan& node, const ConvShape& shape,
                                    RealResults results) {
   const auto window = WindowOf(node, shape.axes);
   if (!window.has_value() || shape.filters == 0 || shape.batch == 0) return nullptr;
-  const WindowAxis& y = window->y;
-  const WindowAxis& x = window->x;
-  if (y.output < 1 || x.output < 1) return nullptr;
-  PhasedImage image(y, x, shape.GroupChannels());
-  const double input = static_cast<double>(shape.GroupChannels()) * static_cast<double>(y.input) *
-                       static_cast<double>(x.input);
+  if (window->y.output < 1 || window->x.output < 1) return nullptr;
+  const std::int64_t channels = shape.GroupChannels();
+  RealImage image(*window, channels, IsUnrollingWorthIt(*window, channels, shape.GroupFilters()));
+  const double input = static_cast<double>(channels) * static_cast<double>(window->y.input) *
+                       static_cast<double>(window->x.input);
   constexpr double kMostMore = 16;     // times the input
   constexpr double kSmall = 0x1p16;    // elements
   constexpr double kLargest = 0x1p26;  // elements: half a gigabyte
-  if (image.Size() > std::min(kLargest, std::max(kSmall, kMostMore * input))) return nullptr;
+  const double limit = std::min(kLargest, std::max(kSmall, kMostMore * input));
+  if (image.Size() > limit) image = RealImage(*window, channels, false);
+  if (image.Size() > limit) return nullptr;
   const auto memory = node.Scratch(image.Bytes());
   if (!memory.has_value()) return nullptr;
   return std::make_unique<RealConv>(node, shape, *window, image, *memory, std::move(results));

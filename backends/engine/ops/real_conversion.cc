@@ -63,41 +63,35 @@ std::int64_t StoredExactly(double real, const PerTensor& to) {
   return RoundHalfEven({{&term, 1}, to.scale, 1}, to.Rounded()) + to.offset;
 }
 
-// The quotient errs by 2^-53 of itself, which the clamp bounds by 2^17. A sum with 1.5 * 2^52 is
-// rounded to an integer, ties to even.
+// The quotient errs by 2^-53 of itself, which the bounds keep below 2^17.
 template <typename T>
-void StoreIntegers(const Reals& reals, std::size_t n, const PerTensor& to, T* stored) {
-  constexpr double kRounder = 0x1.8p52;
-  constexpr double kDoubt = 0.5 - 0x1p-30;
+void StoreIntegers(const Kernels& kernels, const Reals& reals, std::size_t n, const PerTensor& to,
+                   T* stored) {
   const auto low = static_cast<double>(to.Rounded().min) - 1;
   const auto high = static_cast<double>(to.Rounded().max) + 1;
-  std::array<double, kBlock> nearest;
-  bool certain = true;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double steps = reals[i] / to.scale;
-    const double within = steps < low ? low : steps > high ? high : steps;
-    nearest[i] = (within + kRounder) - kRounder;
-    certain &= std::fabs(within - nearest[i]) < kDoubt;  // false for NaN
+  std::array<std::int32_t, kBlock> nearest;
+  if (!kernels.nearest_quotients(reals.data(), static_cast<std::int64_t>(n), to.scale, low, high,
+                                 nearest.data())) {
+    for (std::size_t i = 0; i < n; ++i) stored[i] = static_cast<T>(StoredExactly(reals[i], to));
+    return;
   }
+  const auto offset = static_cast<std::int32_t>(to.offset);
+  const auto least = static_cast<std::int32_t>(to.stored.min);
+  const auto most = static_cast<std::int32_t>(to.stored.max);
   for (std::size_t i = 0; i < n; ++i) {
-    if (!certain) {
-      stored[i] = static_cast<T>(StoredExactly(reals[i], to));
-      continue;
-    }
-    const auto value = static_cast<std::int32_t>(nearest[i]) + to.offset;
-    stored[i] = static_cast<T>(std::clamp<std::int64_t>(value, to.stored.min, to.stored.max));
+    stored[i] = static_cast<T>(std::clamp(nearest[i] + offset, least, most));
   }
 }
 
-void Store(const Reals& reals, std::size_t first, std::size_t n, const Form& to,
-           std::byte* results) {
+void Store(const Kernels& kernels, const Reals& reals, std::size_t first, std::size_t n,
+           const Form& to, std::byte* results) {
   if (to.storage == ElementType::kFloat) {
     float* floats = reinterpret_cast<float*>(results) + first;
     for (std::size_t i = 0; i < n; ++i) floats[i] = static_cast<float>(reals[i]);
     return;
   }
   WithType(to.storage, [&]<typename T>(T) {
-    StoreIntegers(reals, n, to.parameters, reinterpret_cast<T*>(results) + first);
+    StoreIntegers(kernels, reals, n, to.parameters, reinterpret_cast<T*>(results) + first);
   });
 }
 
@@ -121,7 +115,7 @@ void Bound(const float* from, std::size_t n, float low, float high, float* to) {
 }  // namespace
 
 bool ConvertReals(const Tensor& from, std::span<const std::byte> elements, const Tensor& to,
-                  std::span<std::byte> results, const RealBounds& bounds) {
+                  std::span<std::byte> results, const RealBounds& bounds, const Kernels& kernels) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto source = FormOf(from);
   const auto target = FormOf(to);
@@ -148,7 +142,7 @@ bool ConvertReals(const Tensor& from, std::span<const std::byte> elements, const
       reals[k] = reals[k] < *low ? *low : reals[k];
       reals[k] = *high < reals[k] ? *high : reals[k];
     }
-    Store(reals, i, n, *target, results.data());
+    Store(kernels, reals, i, n, *target, results.data());
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "engine/kernels.h"
 #include "engine/ops/conversion.h"
 #include "qtx/format/tensor.h"
 
@@ -14,6 +15,6 @@ namespace qtx::backend::engine {
 /// than binary64 has.
 bool ConvertReals(const format::Tensor& from, std::span<const std::byte> elements,
                   const format::Tensor& to, std::span<std::byte> results,
-                  const RealBounds& bounds = {});
+                  const RealBounds& bounds = {}, const Kernels& kernels = PortableKernels());
 
 }  // namespace qtx::backend::engine

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "engine/ops/real_product.h"
@@ -12,6 +13,27 @@ namespace {
 constexpr std::int64_t kPanel = 48;  // columns, for all of the kernel's tiles
 
 std::int64_t RoundUp(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+// The integers of an operand of one scale that are int8: stored - offset.
+std::optional<std::vector<std::int8_t>> BytesOf(const format::Tensor& tensor) {
+  const format::ElementType storage = format::StorageOf(tensor.elem_type);
+  const bool bytes =
+      storage == format::ElementType::kInt8 || storage == format::ElementType::kUint8;
+  if (!bytes || storage == tensor.elem_type) return std::nullopt;
+  const auto parameters = PerTensorOf(tensor);
+  if (!parameters.has_value()) return std::nullopt;
+  std::vector<std::int8_t> integers;
+  for (const std::byte byte : tensor.bytes) {
+    const auto code = std::to_integer<std::uint8_t>(byte);
+    const std::int64_t stored = storage == format::ElementType::kInt8
+                                    ? std::int64_t{static_cast<std::int8_t>(code)}
+                                    : std::int64_t{code};
+    const std::int64_t integer = stored - parameters->offset;
+    if (integer < -128 || integer > 127) return std::nullopt;
+    integers.push_back(static_cast<std::int8_t>(integer));
+  }
+  return integers;
+}
 
 // A matrix as panels of columns, [panel][depth][kPanel], the last one narrower.
 template <typename W>
@@ -45,11 +67,16 @@ class RealMatMul : public Step {
  public:
   using Tile = void (*)(const RealTile<W>&);
 
-  RealMatMul(const NodePlan& node, const MatrixShape& shape, RealResults results, Tile tile)
+  // `factor`: of the products with B's elements of type W.
+  RealMatMul(const NodePlan& node, const MatrixShape& shape, RealResults results, Tile tile,
+             double factor = 1)
       : shape_(shape),
         results_(std::move(results)),
+        kernels_(node.kernels()),
         threads_(node.threads()),
         tile_(tile),
+        factor_(factor),
+        addends_are_columns_(AddendsAreColumns()),
         offsets_(Offsets(std::min(kPanel, RoundUp(shape.columns, kRealLanes)))),
         last_offsets_(Offsets(RoundUp(shape.columns % kPanel, kRealLanes))) {
     if (results_.sum().b->constant) Pack();
@@ -91,6 +118,9 @@ class RealMatMul : public Step {
     if constexpr (sizeof(W) == sizeof(float)) {
       const float* from = b.As<float>().data();
       for (std::int64_t m = 0; m < count; ++m) panels_.emplace_back(from + m * size, shape_);
+    } else if constexpr (sizeof(W) == 1) {
+      const std::vector<std::int8_t> from = *BytesOf(b);
+      for (std::int64_t m = 0; m < count; ++m) panels_.emplace_back(from.data() + m * size, shape_);
     } else {
       const std::vector<double> from = DoublesOf(b);
       for (std::int64_t m = 0; m < count; ++m) panels_.emplace_back(from.data() + m * size, shape_);
@@ -99,7 +129,9 @@ class RealMatMul : public Step {
 
   // Rows of A one after another, with the greatest magnitude of each.
   void LoadRows() {
-    rows_ = DoublesOf(results_.sum().a->tensor);
+    const format::Tensor& a = results_.sum().a->tensor;
+    if (a.elem_type == format::ElementType::kFloat && !shape_.transpose_a) return WidenRows(a);
+    rows_ = DoublesOf(a);
     if (shape_.transpose_a) {
       const std::vector<double> columns = std::exchange(rows_, std::vector<double>(rows_.size()));
       for (std::int64_t r = 0; r < shape_.rows; ++r) {
@@ -117,6 +149,27 @@ class RealMatMul : public Step {
       }
       greatest_.push_back(greatest);
     }
+  }
+
+  void WidenRows(const format::Tensor& a) {
+    const auto floats = a.As<float>();
+    rows_.resize(floats.size());
+    kernels_.widen_floats(floats.data(), 1, std::ssize(floats), rows_.data());
+    greatest_.clear();
+    const auto depth = static_cast<std::size_t>(shape_.depth);
+    for (std::size_t i = 0; i < floats.size(); i += depth) {
+      greatest_.push_back(kernels_.greatest(floats.data() + i, shape_.depth));
+    }
+  }
+
+  // True if C is a row that is added to every row of y.
+  bool AddendsAreColumns() const {
+    const Sum& sum = results_.sum();
+    if (sum.addend == nullptr) return false;
+    for (std::size_t i = 0; i < sum.addend_index.size(); ++i) {
+      if (sum.addend_index[i] != static_cast<std::int64_t>(i) % shape_.columns) return false;
+    }
+    return true;
   }
 
   void Multiply(std::size_t matrix, std::int64_t column, std::int64_t row) {
@@ -141,7 +194,7 @@ class RealMatMul : public Step {
     for (int r = 0; r < tile.row_count; ++r) {
       const std::int64_t y_row = static_cast<std::int64_t>(matrix) * shape_.rows + row + r;
       const double products =
-          empty ? 0 : greatest_[static_cast<std::size_t>(first_row + r)] * b->greatest;
+          empty ? 0 : greatest_[static_cast<std::size_t>(first_row + r)] * b->greatest * factor_;
       Settle(tile, r, static_cast<std::size_t>(n), products, y_row * shape_.columns + column);
     }
   }
@@ -149,30 +202,46 @@ class RealMatMul : public Step {
   // Row `r` of a tile: the first `n` sums become y from `element` on.
   void Settle(const RealTile<W>& tile, int r, std::size_t n, double products,
               std::int64_t element) {
-    const Sum& sum = results_.sum();
-    double greatest = 0;
-    std::array<float, static_cast<std::size_t>(kPanel)> addend{};
-    for (std::size_t i = 0; i < n && sum.addend != nullptr; ++i) {
-      const std::int64_t index = sum.addend_index[static_cast<std::size_t>(element) + i];
-      addend[i] = sum.addend->tensor.As<float>()[static_cast<std::size_t>(index)];
-      greatest = std::max<double>(greatest, std::fabs(addend[i]));
-    }
-    const double bound = RealResults::Bound(shape_.depth, products, greatest);
+    const auto size = static_cast<std::int64_t>(n);
+    std::array<float, static_cast<std::size_t>(kPanel)> copy{};
+    const float* addend = Addends(element, size, copy.data());
+    const double bound =
+        RealResults::Bound(shape_.depth, products, kernels_.greatest(addend, size));
     std::array<std::int32_t, static_cast<std::size_t>(kPanel)> doubtful;
-    const std::int64_t count = results_.Round({tile.sums + r * tile.columns, n}, addend.data(), 1,
-                                              bound, results_.y() + element, doubtful.data());
+    const std::int64_t count = results_.Round({.sums = tile.sums + r * tile.columns,
+                                               .n = size,
+                                               .factor = factor_,
+                                               .addend = addend,
+                                               .addend_step = 1,
+                                               .bound = bound,
+                                               .y = results_.y() + element},
+                                              doubtful.data());
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int32_t c = doubtful[static_cast<std::size_t>(i)];
       results_.Put(element + c, tile.rows[r], tile.taps == 0 ? nullptr : tile.values + c,
-                   {tile.offsets, static_cast<std::size_t>(tile.taps)},
-                   addend[static_cast<std::size_t>(c)]);
+                   {tile.offsets, static_cast<std::size_t>(tile.taps)}, addend[c]);
     }
+  }
+
+  // What is added to y from `element` on; `copy` is 0.
+  const float* Addends(std::int64_t element, std::int64_t n, float* copy) const {
+    const Sum& sum = results_.sum();
+    if (sum.addend == nullptr) return copy;
+    const float* from = sum.addend->tensor.As<float>().data();
+    if (addends_are_columns_) return from + element % shape_.columns;
+    for (std::int64_t i = 0; i < n; ++i) {
+      copy[i] = from[sum.addend_index[static_cast<std::size_t>(element + i)]];
+    }
+    return copy;
   }
 
   MatrixShape shape_;
   RealResults results_;
+  const Kernels& kernels_;
   Threads& threads_;
   Tile tile_;
+  double factor_;
+  bool addends_are_columns_;
   std::vector<std::int64_t> offsets_, last_offsets_;  // of the last panel, if it is narrower
   std::vector<Panels<W>> panels_;
   std::vector<double> rows_, greatest_;
@@ -186,6 +255,11 @@ std::unique_ptr<Step> MakeRealMatMul(const NodePlan& node, const MatrixShape& sh
   if (results.sum().b->tensor.elem_type == format::ElementType::kFloat) {
     return std::make_unique<RealMatMul<float>>(node, shape, std::move(results),
                                                kernels.real_tile_of_floats);
+  }
+  const Value& b = *results.sum().b;
+  if (b.constant && BytesOf(b.tensor).has_value()) {
+    return std::make_unique<RealMatMul<std::int8_t>>(
+        node, shape, std::move(results), kernels.real_tile_of_bytes, PerTensorOf(b.tensor)->scale);
   }
   return std::make_unique<RealMatMul<double>>(node, shape, std::move(results), kernels.real_tile);
 }

@@ -46,23 +46,11 @@ void RealResults::Begin() {
 }
 
 // Each product and each sum has a relative error of at most 2^-53 of the magnitudes before it
-// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1): terms + 1 of them, twice for what
-// is of second order, for the rounding of the bound itself and of the sums' ends in Settle.
+// (Higham, Accuracy and Stability of Numerical Algorithms, 3.1): terms + 1 of them and one of a
+// factor, twice for what is of second order, for the rounding of the bound itself and of the sums'
+// ends in Settle.
 double RealResults::Bound(std::int64_t terms, double products, double addend) {
   return static_cast<double>(2 * terms + 8) * 0x1p-53 * (products + addend);
-}
-
-std::int64_t RealResults::Round(std::span<const double> sums, const float* addend,
-                                std::int64_t addend_step, double bound, float* rounded,
-                                std::int32_t* doubtful) const {
-  static constexpr float kNone = 0;
-  RealSums of{.sums = sums.data(), .addend = &kNone, .bound = bound, .y = rounded};
-  of.n = static_cast<std::int64_t>(sums.size());
-  if (addend != nullptr) {
-    of.addend = addend;
-    of.addend_step = addend_step;
-  }
-  return settle_(of, doubtful);
 }
 
 bool RealResults::PutSum(std::int64_t element, const CompensatedSum& sum, std::int64_t terms) {

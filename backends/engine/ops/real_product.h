@@ -43,10 +43,11 @@ class RealResults {
   /// The greatest error of a sum of `terms` products plus an addend, in binary64, where the
   /// magnitudes of the products have no greater sum than `products`.
   static double Bound(std::int64_t terms, double products, double addend);
-  /// rounded[i] = sums[i] + addend[i * addend_step]. `bound`: of Bound. An addend of nullptr is 0;
-  /// a step is 0 or 1. Lists the sums whose rounding is doubtful and returns their number.
-  std::int64_t Round(std::span<const double> sums, const float* addend, std::int64_t addend_step,
-                     double bound, float* rounded, std::int32_t* doubtful) const;
+  /// of.y[i] = of.sums[i] * of.factor + of.addend[i * of.addend_step]. `of.bound`: of Bound. Lists
+  /// the sums whose rounding is doubtful and returns their number.
+  std::int64_t Round(const RealSums& of, std::int32_t* doubtful) const {
+    return settle_(of, doubtful);
+  }
   /// y[element], doubtful, from its products factors[k] * values[offsets[k]]: their sum and what it
   /// lost, or, where that does not decide either, the exact sum. Several threads may put different
   /// elements.

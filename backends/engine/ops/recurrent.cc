@@ -6,8 +6,10 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
+#include "engine/ops/gate_sums.h"
 #include "engine/ops/types.h"
 
 namespace qtx::backend::engine {
@@ -63,8 +65,11 @@ std::optional<mpq_class> ClipOf(const NodePlan& node) {
 // All elements of the outputs, with more bits until all are certain.
 class RecurrentStep : public Step {
  public:
-  RecurrentStep(RecurrentPlan plan, Cell cell, Error bad_length)
-      : plan_(std::move(plan)), cell_(std::move(cell)), bad_length_(std::move(bad_length)) {
+  RecurrentStep(RecurrentPlan plan, Cell cell, Error bad_length, const Kernels& kernels)
+      : plan_(std::move(plan)),
+        cell_(std::move(cell)),
+        bad_length_(std::move(bad_length)),
+        kernels_(kernels) {
     const auto are = [](std::initializer_list<const Value*> values, auto good) {
       return std::ranges::all_of(values, [&good](const Value* value) {
         return value == nullptr || good(value->tensor.elem_type);
@@ -84,7 +89,17 @@ class RecurrentStep : public Step {
     QTX_ASSIGN_OR_RETURN(const std::vector<std::int64_t> lengths, Lengths());
     const std::array<Value*, 3> outputs{plan_.y_, plan_.y_h_, plan_.y_c_};
     std::array<std::vector<bool>, 3> settled;
-    if (estimates_ && RunEstimated(lengths, outputs, settled)) return {};
+    if (estimates_) {
+      MakeGateSums();
+      // With looser bounds first.
+      if (gate_sums_ != nullptr) {
+        by_gate_sums_ = true;
+        const bool all = RunEstimated(lengths, outputs, settled);
+        by_gate_sums_ = false;
+        if (all) return {};
+      }
+      if (RunEstimated(lengths, outputs, settled)) return {};
+    }
     for (mpfr_prec_t bits = kFirstBits;; bits = std::min(2 * bits, kMostBits)) {
       const auto states =
           Compute<Enclosed>(lengths, cell_.enclosed, Enclosed(Number(), bits),
@@ -103,12 +118,7 @@ class RecurrentStep : public Step {
   bool RunEstimated(const std::vector<std::int64_t>& lengths, const std::array<Value*, 3>& outputs,
                     std::array<std::vector<bool>, 3>& settled) {
     const auto states = Compute<Estimate>(lengths, cell_.estimated, {},
-                                          [this](const Value* value) -> State<Estimate> {
-                                            if (!value->constant) return EstimatedOf(value->tensor);
-                                            State<Estimate>& kept = constants_[value];
-                                            if (kept.empty()) kept = EstimatedOf(value->tensor);
-                                            return kept;
-                                          });
+                                          [this](const Value* value) { return Estimated(value); });
     bool all = true;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i] == nullptr) continue;
@@ -116,6 +126,21 @@ class RecurrentStep : public Step {
       all = SettleEstimates(states[i], writer, settled[i]) && all;
     }
     return all;
+  }
+
+  State<Estimate> Estimated(const Value* value) {
+    if (!value->constant) return EstimatedOf(value->tensor);
+    State<Estimate>& kept = constants_[value];
+    if (kept.empty()) kept = EstimatedOf(value->tensor);
+    return kept;
+  }
+
+  // Of LSTM, once, where its weights do not change.
+  void MakeGateSums() {
+    const RecurrentPlan& p = plan_;
+    if (p.gates_ != 4 || !p.w_->constant || !p.r_->constant || !constants_.empty()) return;
+    gate_sums_ = GateSums::Make(kernels_, Estimated(p.w_), Estimated(p.r_),
+                                p.gates_ * p.shape_.hidden, p.shape_.input, p.shape_.hidden);
   }
 
   Result<std::vector<std::int64_t>> Lengths() const {
@@ -186,13 +211,21 @@ class RecurrentStep : public Step {
     const auto state = [&](std::size_t which) { return all[which].begin() + StateAt(d, n); };
     State<T> h(state(1), state(1) + s.hidden);
     State<T> c(state(2), state(2) + s.hidden);
+    State<T> products;
     const bool backwards = s.reverse || d == 1;
     for (std::int64_t i = 0; i < length; ++i) {
       const std::int64_t t = backwards ? length - 1 - i : i;
       input.x = Part(x, s.batch_first ? n * s.steps + t : t * s.batch + n, s.input);
+      if constexpr (std::is_same_v<T, Estimate>) {
+        if (by_gate_sums_) {
+          gate_sums_->Compute(input.direction, input.x, h, products);
+          input.products = products;
+        }
+      }
       cell(input, h, c);
       std::ranges::copy(h, all[0].begin() + OutputAt(t, d, n));
     }
+    input.products = {};
     std::ranges::copy(h, state(1));
     std::ranges::copy(c, state(2));
   }
@@ -202,6 +235,9 @@ class RecurrentStep : public Step {
   Error bad_length_;
   bool estimates_;  // all operands are terms, and the outputs have estimated codes
   std::map<const Value*, State<Estimate>> constants_;
+  const Kernels& kernels_;
+  std::unique_ptr<GateSums> gate_sums_;
+  bool by_gate_sums_ = false;
 };
 
 Result<RecurrentPlan> RecurrentPlan::Read(const NodePlan& node, std::int64_t gates) {
@@ -278,7 +314,8 @@ StepResult RecurrentPlan::Make(const NodePlan& node, Cell cell) {
     if (input != nullptr) inputs.push_back(input);
   }
   QTX_RETURN_IF_ERROR(CheckTypes(node, inputs, outputs, Plain::kDouble));
-  return std::make_unique<RecurrentStep>(*this, std::move(cell), node.Breaks("C4", ""));
+  return std::make_unique<RecurrentStep>(*this, std::move(cell), node.Breaks("C4", ""),
+                                         node.kernels());
 }
 
 }  // namespace qtx::backend::engine

@@ -24,6 +24,8 @@ struct CellInput {
   std::span<const T> w, r;  // of the direction, row-major
   std::span<const T> b, p;  // empty: 0
   std::size_t direction = 0;
+  // Empty, or the products of each row of w with x plus those of r with the state before the step.
+  std::span<const T> products = {};
 };
 template <typename T>
 using State = std::vector<T>;

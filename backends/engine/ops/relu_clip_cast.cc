@@ -116,6 +116,7 @@ StepResult PrepareConversion(const NodePlan& node) {
   }
   auto converter = Converter::Make(x->tensor, y->tensor, bounds, rule);
   if (!converter.has_value()) return node.Because(converter.error());
+  converter->Use(node.kernels());
   return std::make_unique<Conversion>(x, y, *std::move(converter));
 }
 

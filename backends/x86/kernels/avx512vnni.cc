@@ -27,6 +27,11 @@ struct Vector512 {
   static F32 MinF(F32 a, F32 b) { return _mm512_min_ps(a, b); }
   static F32 MulAddF(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
   static __m512d WidenD(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+  static __m512d WidenD(const std::int8_t* p) {
+    return _mm512_cvtepi32_pd(
+        _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+  }
+  static __m512d MulAddD(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
   static __m256 NarrowD(__m512d v) { return _mm512_cvtpd_ps(v); }
   static __m512d AddProductD(__m512d sum, double factor, __m512d values) {
     return _mm512_fmadd_pd(_mm512_set1_pd(factor), values, sum);

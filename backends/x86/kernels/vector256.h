@@ -28,10 +28,16 @@ struct Vector256 {
   static F32 MinF(F32 a, F32 b) { return _mm256_min_ps(a, b); }
   static F32 MulAddF(F32 a, F32 b, F32 c) { return _mm256_fmadd_ps(a, b, c); }
   static __m256d WidenD(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+  static __m256d WidenD(const std::int8_t* p) {
+    std::int32_t bits = 0;
+    std::memcpy(&bits, p, sizeof(bits));
+    return _mm256_cvtepi32_pd(_mm_cvtepi8_epi32(_mm_cvtsi32_si128(bits)));
+  }
   static __m128 NarrowD(__m256d v) { return _mm256_cvtpd_ps(v); }
   static __m256d AddProductD(__m256d sum, double factor, __m256d values) {
     return _mm256_fmadd_pd(_mm256_set1_pd(factor), values, sum);
   }
+  static __m256d MulAddD(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
   static F32 Fraction(F32 v, I32 nearest) { return _mm256_sub_ps(v, _mm256_cvtepi32_ps(nearest)); }
   static F32 AbsF(F32 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a); }
   static F32 MaxAbsF(F32 a, F32 b) { return _mm256_max_ps(a, AbsF(b)); }
