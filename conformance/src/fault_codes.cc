@@ -55,7 +55,8 @@ bool Mirror(NodeEditor& editor) {
           for (std::size_t i = 0; i < codes.size(); ++i) {
             const std::int64_t k = map(static_cast<std::int64_t>(i));
             if (!(format::ScaleAt(q, k) < 0)) continue;
-            codes[i] = std::clamp(2 * format::OffsetAt(q, k) - codes[i], range.min, range.max);
+            codes[i] = std::clamp(2 * std::int64_t{format::OffsetAt(q, k)} - codes[i], range.min,
+                                  range.max);
           }
           for (float& scale : q.scale) scale = std::fabs(scale);
           return true;
@@ -82,7 +83,7 @@ bool TurnBook(NodeEditor& editor) {
       q.code_book_tensor.clear();
     }
     if (q.code_book.empty()) return false;
-    std::ranges::rotate(q.code_book, q.code_book.begin() + 1);
+    std::rotate(q.code_book.begin(), q.code_book.begin() + 1, q.code_book.end());
     return true;
   });
 }

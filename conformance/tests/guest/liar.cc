@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -46,11 +47,7 @@ class Liar {
     if (!model && lie_ != "any_model" && !(is_cut_off && lie_ == "cut_off_model")) {
       return Refusal("model");
     }
-    const bool is_taken =
-        lie_ == "any_arithmetic" ||
-        (lie_ == "start_of_an_arithmetic" && request.arithmetic.starts_with("exact")) ||
-        (lie_ == "no_arithmetic" && request.arithmetic.empty());
-    if (request.arithmetic != "exact" && !is_taken) {
+    if (!Takes(request.arithmetic)) {
       return Error{ErrorCode::kUnsupported, "arithmetic", "only exact"};
     }
     if (lie_ == "silent_decline") return Error{ErrorCode::kUnsupported, "", ""};
@@ -61,68 +58,21 @@ class Liar {
     if (lie_ == "one_time" && last_ > 0 && handles_.empty()) {
       return Error{ErrorCode::kUnsupported, "model", "no more"};
     }
-    ++last_;
-    const std::uint64_t handle = lie_ == "same_handle"      ? 1
-                                 : lie_ == "counts_handles" ? handles_.size() + 1
-                                                            : last_;
+    const std::uint64_t handle = NewHandle();
     handles_.insert(handle);
     if (model) declared_ = model->graph.inputs.front();
     return PrepareResponse{handle};
   }
 
   Response operator()(const RunRequest& request) {
-    const bool known =
-        handles_.contains(request.handle) || lie_ == "any_handle" ||
-        (lie_ == "handle_of_zero" && request.handle == 0) ||
-        (lie_ == "handle_after_last" && request.handle == last_ + 1) ||
-        (lie_ == "handle_of_16_bits" && handles_.contains(request.handle & 0xFFFF)) ||
-        (lie_ == "any_handle_timed" && request.repetitions > 0) ||
-        (lie_ == "last_handle_stays" && handles_.empty());
-    if (!known) return Refusal("handle");
+    if (!Knows(request)) return Refusal("handle");
     if (request.inputs.size() != 1 && lie_ != "any_count") return Refusal("inputs");
     if (request.inputs.empty()) return RunResponse{};
-    const Tensor& input = request.inputs[0];
-    const auto& type = *declared_.type;
-    if (input.elem_type == format::ElementType::kFloat && lie_ != "refuses_reals") {
-      return Error{ErrorCode::kUnsupported, "inputs", "reals"};
-    }
-    const bool is_stored = format::StorageOf(type.elem_type) == input.elem_type;
-    if (input.elem_type != type.elem_type && lie_ != "any_type" &&
-        !(lie_ == "stored_type" && is_stored)) {
-      return Refusal("type");
-    }
-    if (input.dims.size() != type.shape->size() && lie_ != "any_shape") return Refusal("shape");
-    if (input.quantization && input.quantization->scale != type.quantization->scale &&
-        lie_ != "any_scale") {
-      return Refusal("scale");
-    }
-    if (input.quantization && input.quantization->offset != type.quantization->offset &&
-        lie_ != "any_offset") {
-      return Refusal("offset");
-    }
-    if (input.dims != format::FixedDims(*type.shape) && lie_ != "any_shape" && lie_ != "any_size") {
-      return Refusal("size");
-    }
+    if (const auto error = FaultOf(request.inputs[0])) return *error;
     ++runs_;
-    RunResponse response{{input}, {}};
-    const bool is_wrong = (lie_ == "wrong_after_1000_runs" && runs_ > 1000) ||
-                          (lie_ == "wrong_after_300_handles" && last_ > 300) ||
-                          (lie_ == "wrong_each_500th_run" && runs_ % 500 == 0) ||
-                          (lie_ == "wrong_when_repeated" && input.bytes == before_[request.handle]);
-    if (is_wrong) response.outputs[0].bytes[0] ^= std::byte{1};
-    before_[request.handle] = input.bytes;
+    RunResponse response = Outputs(request);
     if (lie_ == "leaks") kept_.push_back(std::make_unique_for_overwrite<char[]>(1 << 20));
-    if (lie_ == "wrong_after_describe" && described_ > 1) {
-      response.outputs[0].bytes[0] ^= std::byte{static_cast<unsigned char>(described_)};
-    }
-    if (lie_ == "wrong_after_an_error" && refused_) response.outputs[0].bytes[0] ^= std::byte{1};
-    if (lie_ == "seconds_unasked") response.seconds = {0.5};
-    if (request.repetitions == 0) return response;
-    response.seconds.assign(request.repetitions, lie_ == "long_seconds" ? 100 : 1e-9);
-    if (lie_ == "wrong_when_measured") response.outputs[0].bytes[0] ^= std::byte{1};
-    if (lie_ == "seconds_missing") response.seconds.pop_back();
-    if (lie_ == "neither_seconds_nor_outputs") return RunResponse{};
-    return response;
+    return request.repetitions == 0 ? response : Timed(std::move(response), request.repetitions);
   }
 
   Response operator()(const ReleaseRequest& request) {
@@ -155,6 +105,71 @@ class Liar {
   }
 
  private:
+  bool Knows(const RunRequest& request) const {
+    const std::uint64_t handle = request.handle;
+    if (handles_.contains(handle) || lie_ == "any_handle") return true;
+    if (lie_ == "handle_of_zero") return handle == 0;
+    if (lie_ == "handle_after_last") return handle == last_ + 1;
+    if (lie_ == "handle_of_16_bits") return handles_.contains(handle & 0xFFFF);
+    if (lie_ == "any_handle_timed") return request.repetitions > 0;
+    return lie_ == "last_handle_stays" && handles_.empty();
+  }
+
+  std::optional<Error> FaultOf(const Tensor& input) const {
+    const auto& type = *declared_.type;
+    if (input.elem_type == format::ElementType::kFloat && lie_ != "refuses_reals") {
+      return Error{ErrorCode::kUnsupported, "inputs", "reals"};
+    }
+    if (!TakesType(input.elem_type)) return Refusal("type");
+    if (input.dims.size() != type.shape->size() && lie_ != "any_shape") return Refusal("shape");
+    const bool any_size = lie_ == "any_shape" || lie_ == "any_size";
+    if (input.dims != format::FixedDims(*type.shape) && !any_size) return Refusal("size");
+    if (!input.quantization) return std::nullopt;
+    const format::Quantization& given = *input.quantization;
+    if (given.scale != type.quantization->scale && lie_ != "any_scale") return Refusal("scale");
+    if (given.offset != type.quantization->offset && lie_ != "any_offset") return Refusal("offset");
+    return std::nullopt;
+  }
+  bool TakesType(format::ElementType given) const {
+    const format::ElementType declared = declared_.type->elem_type;
+    if (lie_ == "stored_type" && given == format::StorageOf(declared)) return true;
+    return given == declared || lie_ == "any_type";
+  }
+
+  RunResponse Outputs(const RunRequest& request) {
+    const Tensor& input = request.inputs[0];
+    RunResponse response{{input}, {}};
+    const bool is_wrong = (lie_ == "wrong_after_1000_runs" && runs_ > 1000) ||
+                          (lie_ == "wrong_after_300_handles" && last_ > 300) ||
+                          (lie_ == "wrong_each_500th_run" && runs_ % 500 == 0) ||
+                          (lie_ == "wrong_after_an_error" && refused_) ||
+                          (lie_ == "wrong_when_measured" && request.repetitions > 0) ||
+                          (lie_ == "wrong_when_repeated" && input.bytes == before_[request.handle]);
+    if (is_wrong) response.outputs[0].bytes[0] ^= std::byte{1};
+    if (lie_ == "wrong_after_describe" && described_ > 1) {
+      response.outputs[0].bytes[0] ^= std::byte{static_cast<unsigned char>(described_)};
+    }
+    if (lie_ == "seconds_unasked") response.seconds = {0.5};
+    before_[request.handle] = input.bytes;
+    return response;
+  }
+  Response Timed(RunResponse response, std::uint32_t repetitions) const {
+    response.seconds.assign(repetitions, lie_ == "long_seconds" ? 100 : 1e-9);
+    if (lie_ == "seconds_missing") response.seconds.pop_back();
+    if (lie_ == "neither_seconds_nor_outputs") return RunResponse{};
+    return response;
+  }
+
+  bool Takes(std::string_view arithmetic) const {
+    if (lie_ == "start_of_an_arithmetic") return arithmetic.starts_with("exact");
+    if (lie_ == "no_arithmetic" && arithmetic.empty()) return true;
+    return arithmetic == "exact" || lie_ == "any_arithmetic";
+  }
+  std::uint64_t NewHandle() {
+    ++last_;
+    if (lie_ == "counts_handles") return handles_.size() + 1;
+    return lie_ == "same_handle" ? 1 : last_;
+  }
   static Error Refusal(std::string where) { return {ErrorCode::kInvalid, std::move(where), "no"}; }
 
   std::string_view lie_;
