@@ -65,11 +65,8 @@ std::optional<mpq_class> ClipOf(const NodePlan& node) {
 // All elements of the outputs, with more bits until all are certain.
 class RecurrentStep : public Step {
  public:
-  RecurrentStep(RecurrentPlan plan, Cell cell, Error bad_length, const Kernels& kernels)
-      : plan_(std::move(plan)),
-        cell_(std::move(cell)),
-        bad_length_(std::move(bad_length)),
-        kernels_(kernels) {
+  RecurrentStep(const RecurrentPlan& plan, Cell cell, Error bad_length, const Kernels& kernels)
+      : plan_(plan), cell_(std::move(cell)), bad_length_(std::move(bad_length)), kernels_(kernels) {
     const auto are = [](std::initializer_list<const Value*> values, auto good) {
       return std::ranges::all_of(values, [&good](const Value* value) {
         return value == nullptr || good(value->tensor.elem_type);

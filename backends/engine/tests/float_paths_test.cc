@@ -6,6 +6,7 @@
 #include <mpfr.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -20,7 +21,6 @@ namespace {
 using format::Attribute;
 using format::Dims;
 using format::ElementType;
-using format::Tensor;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -235,26 +235,36 @@ TEST_F(FloatPathsTest, PowersAreRoundedOnce) {
 }
 
 // Ties of both signs, what is next to them, and what the range clamps.
-TEST_F(FloatPathsTest, CastRoundsQuotientsHalfEven) {
+class CastTest : public FloatPathsTest {
+ protected:
+  std::vector<float> Quotients(float scale) {
+    std::vector<float> x{1e30F, -1e30F, 0};
+    for (int i = 0; i < 1'000; ++i) {
+      const float tie = (static_cast<float>(Between(-150, 150)) + 0.5F) * scale;
+      const std::array<float, 4> near{std::nextafter(tie, 1e9F), std::nextafter(tie, -1e9F), tie,
+                                      Number() * scale};
+      x.push_back(near[At(Between(0, 3))]);
+    }
+    return x;
+  }
+  static std::vector<std::int32_t> Stored(const std::vector<float>& x, float scale,
+                                          std::int32_t offset, format::IntegerRange range) {
+    std::vector<std::int32_t> stored;
+    for (const float each : x) {
+      const float within = std::clamp(each, -2e5F, 2e5F);  // beyond every range
+      const auto rounded = RoundSlowly(Exactly(within), scale, offset, range);
+      stored.push_back(static_cast<std::int32_t>(rounded));
+    }
+    return stored;
+  }
+};
+
+TEST_F(CastTest, RoundsQuotientsHalfEven) {
   for (const auto type : {ElementType::kInt8Q, ElementType::kUint8Q, ElementType::kInt16Q}) {
+    const std::int32_t offset = type == ElementType::kUint8Q ? 128 : -3;
     for (const float scale : {0.25F, 0.1F, 0x1.fffffep-3F, 3.0F}) {
-      const std::int32_t offset = type == ElementType::kUint8Q ? 128 : -3;
-      std::vector<float> x{1e30F, -1e30F, 0};
-      for (int i = 0; i < 1'000; ++i) {
-        const float tie = (static_cast<float>(Between(-150, 150)) + 0.5F) * scale;
-        const auto kind = Between(0, 3);
-        x.push_back(kind == 0   ? std::nextafter(tie, 1e9F)
-                    : kind == 1 ? std::nextafter(tie, -1e9F)
-                    : kind == 2 ? tie
-                                : Number() * scale);
-      }
-      std::vector<std::int32_t> expected;
-      const auto range = format::StorageRange(type);
-      for (const float each : x) {
-        const float within = std::clamp(each, -2e5F, 2e5F);  // beyond every range
-        expected.push_back(
-            static_cast<std::int32_t>(RoundSlowly(Exactly(within), scale, offset, range)));
-      }
+      const std::vector<float> x = Quotients(scale);
+      const auto expected = Stored(x, scale, offset, format::StorageRange(type));
       const auto count = static_cast<std::int64_t>(x.size());
       const auto type_of_y = Quantized(type, {count}, {{scale, offset}}, expected);
       for (const Kernels* kernels : KernelsUnderTest()) {
