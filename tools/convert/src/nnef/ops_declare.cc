@@ -101,6 +101,11 @@ Result<format::Tensor> Load(Builder& builder, const Call& call, const std::strin
   return tensor;
 }
 
+bool IsLiteralOf(ElementType type, const Value& item) {
+  if (type == ElementType::kBool) return item.kind == Value::Kind::kBool;
+  return type == ElementType::kInt64 ? item.integer : item.kind == Value::Kind::kNumber;
+}
+
 }  // namespace
 
 Result<void> ConvertExternal(Builder& builder, const Call& call, const Operator&) {
@@ -141,23 +146,22 @@ Result<void> ConvertConstant(Builder& builder, const Call& call, const Operator&
   if (count > (std::size_t{1} << 26))
     return Error{ErrorCode::kTooLarge, call.text().Place(), "more than 2^26 elements"};
   const ElementType type = TypeOfName(call.text().type);
-  std::vector<std::int64_t> integers;
-  format::Tensor floats{ElementType::kFloat, dims, std::nullopt, {}};
-  if (type == ElementType::kFloat) floats.bytes.resize(count * sizeof(float));
-  for (std::size_t i = 0; i < count; ++i) {
-    const Value& item = value->items[given == 1 ? 0 : i];
-    const bool is_bool = item.kind == Value::Kind::kBool;
-    const bool good = type == ElementType::kBool    ? is_bool
-                      : type == ElementType::kInt64 ? item.integer
-                                                    : item.kind == Value::Kind::kNumber;
-    if (!good) return call.Wrong("value", "literals of the constant's type");
-    if (type == ElementType::kFloat) {
-      floats.As<float>()[i] = static_cast<float>(item.number);
-    } else {
-      integers.push_back(is_bool ? static_cast<std::int64_t>(item.number) : item.whole);
-    }
+  const auto fits = [type](const Value& item) { return IsLiteralOf(type, item); };
+  if (!std::ranges::all_of(value->items, fits))
+    return call.Wrong("value", "literals of the constant's type");
+  const auto item = [&](std::size_t i) -> const Value& { return value->items[given == 1 ? 0 : i]; };
+  if (type == ElementType::kFloat) {
+    format::Tensor floats{type, dims, std::nullopt, {}};
+    floats.bytes.resize(count * sizeof(float));
+    for (std::size_t i = 0; i < count; ++i)
+      floats.As<float>()[i] = static_cast<float>(item(i).number);
+    return builder.Bind(call, builder.Constant(floats, name));
   }
-  if (type == ElementType::kFloat) return builder.Bind(call, builder.Constant(floats, name));
+  std::vector<std::int64_t> integers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool is_bool = item(i).kind == Value::Kind::kBool;
+    integers[i] = is_bool ? static_cast<std::int64_t>(item(i).number) : item(i).whole;
+  }
   return builder.Define(call, name, builder.Constant(Packed(type, dims, integers), name));
 }
 

@@ -70,6 +70,18 @@ Result<Dims> ReshapedDims(const Call& call, const Dims& from, Dims shape, std::s
   return dims;
 }
 
+Result<void> Join(Builder& builder, const Call& call, std::vector<GraphTensor*>& tensors,
+                  std::size_t axis) {
+  QTX_ASSIGN_OR_RETURN(const Dims dims, JoinedDims(call, tensors, axis));
+  ToOneType(builder, call, tensors);
+  std::vector<std::string> inputs(tensors.size());
+  std::ranges::transform(tensors, inputs.begin(),
+                         [&builder](GraphTensor* tensor) { return builder.Use(tensor); });
+  return builder.EmitMove(
+      call, {"Concat", inputs, {IntAttribute("axis", static_cast<std::int64_t>(axis))}}, dims,
+      *tensors[0]);
+}
+
 }  // namespace
 
 Result<void> ConvertReshape(Builder& builder, const Call& call, const Operator&) {
@@ -110,13 +122,7 @@ Result<void> ConvertTranspose(Builder& builder, const Call& call, const Operator
 Result<void> ConvertConcat(Builder& builder, const Call& call, const Operator&) {
   QTX_ASSIGN_OR_RETURN(auto tensors, builder.Operands(call, "values"));
   QTX_ASSIGN_OR_RETURN(const std::size_t axis, AxisOf(call, tensors[0]->dims.size()));
-  QTX_ASSIGN_OR_RETURN(const Dims dims, JoinedDims(call, tensors, axis));
-  ToOneType(builder, call, tensors);
-  std::vector<std::string> inputs;
-  for (GraphTensor* tensor : tensors) inputs.push_back(builder.Use(tensor));
-  return builder.EmitMove(
-      call, {"Concat", inputs, {IntAttribute("axis", static_cast<std::int64_t>(axis))}}, dims,
-      *tensors[0]);
+  return Join(builder, call, tensors, axis);
 }
 
 namespace {
@@ -242,13 +248,7 @@ Result<void> ConvertStack(Builder& builder, const Call& call, const Operator&) {
     dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), 1);
     QTX_ASSIGN_OR_RETURN(tensor, builder.Reshaped(call, tensor, dims));
   }
-  QTX_ASSIGN_OR_RETURN(const Dims dims, JoinedDims(call, tensors, axis));
-  ToOneType(builder, call, tensors);
-  std::vector<std::string> inputs;
-  for (GraphTensor* tensor : tensors) inputs.push_back(builder.Use(tensor));
-  return builder.EmitMove(
-      call, {"Concat", inputs, {IntAttribute("axis", static_cast<std::int64_t>(axis))}}, dims,
-      *tensors[0]);
+  return Join(builder, call, tensors, axis);
 }
 
 Result<void> ConvertTile(Builder& builder, const Call& call, const Operator&) {
