@@ -1,5 +1,5 @@
 // Tensor binaries of NNEF: a header of 128 bytes, then the items.
-// Source: NNEF 1.0.5, chapter 5.2; the item types as in NNEF-Tools' nnef/common/binary.h.
+// Source: NNEF-Tools' nnef/common/binary.h, and tract's tensors.rs.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // The operators of NNEF, as nodes of ONNX.
-// Source: NNEF 1.0.5, chapter 4, and the fragments of its standard library.
+// Source: the fragments of NNEF-Tools' standard library (1.x); NNEF 2.0 draft, chapter 4.
 #pragma once
 
 #include <string_view>

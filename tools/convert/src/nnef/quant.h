@@ -1,5 +1,5 @@
 // Quantization of NNEF's tensors: the entries of graph.quant as types, and types as entries.
-// Source: NNEF 1.0.5, 4.9 and the standard library's fragments of these names; 2.0 draft, 4.6.
+// Source: the fragments of these names in NNEF-Tools' standard library (1.x); NNEF 2.0 draft, 4.6.
 #pragma once
 
 #include <optional>

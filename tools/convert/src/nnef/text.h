@@ -1,5 +1,5 @@
 // The text of an NNEF graph: graph.nnef in flat syntax, and graph.quant.
-// Source: Khronos NNEF 1.0.5, chapters 2 and 5; NNEF-Tools' parser for what it accepts.
+// Source: NNEF-Tools' parser of flat syntax 1.x, which says what is accepted.
 #pragma once
 
 #include <cstddef>
