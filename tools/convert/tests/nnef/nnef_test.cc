@@ -178,7 +178,7 @@ TEST(NnefHostile, NamesTheByteOfABinary) {
   const Model model;
   model.Graph(kVariable);
   const std::string good = Dat({2, 2}, 32, 0, std::string(16, '\0'));
-  const auto error = [&](std::string bytes) {
+  const auto error = [&](const std::string& bytes) {
     model.Binary("w.dat", bytes);
     return ErrorOf(model.Read());
   };
