@@ -1,26 +1,12 @@
 #include "declared_inputs.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "qtx/format/levels.h"
 #include "qtx/format/shape.h"
 
 namespace qtx::backend {
 namespace {
-
-using format::Quantization;
-
-std::vector<std::int32_t> OffsetsOf(const Quantization& q) {
-  std::vector<std::int32_t> offsets = q.offset;
-  offsets.resize(q.scale.size());  // none are zeros
-  return offsets;
-}
-
-bool MapAlike(const Quantization& a, const Quantization& b) {
-  return a.scale == b.scale && OffsetsOf(a) == OffsetsOf(b) && a.axis == b.axis &&
-         a.block_shape == b.block_shape;
-}
 
 Error Found(const std::string& name, std::string found, const std::string& expected) {
   return {ErrorCode::kInvalid, "input '" + name + "'",
@@ -55,7 +41,8 @@ Result<void> DeclaredInputs::Check(std::span<const format::Tensor> inputs) const
     if (dims && given.dims != *dims) {
       return Found(name, "shape " + format::ToString(given.dims), format::ToString(*dims));
     }
-    if (given.quantization && parameters && !MapAlike(*given.quantization, *parameters)) {
+    if (given.quantization && parameters &&
+        !format::SameParameters(*given.quantization, *parameters)) {
       return Found(name, "other parameters", "the declared ones");
     }
   }

@@ -69,6 +69,9 @@ void AskUnknownHandles(Conversation& c, const ProbeSubject& subject,
   }
 }
 
+// What the clock of a backend may count beyond the harness's: it ticks, and runs a little faster.
+constexpr double kTick = 1e-3, kFaster = 1.01;
+
 // The answer may leave the outputs out; the seconds are of what lies between request and answer.
 void AskMeasure(Conversation& c, std::uint64_t handle, const ProbeSubject& subject,
                 std::uint32_t repetitions, const std::vector<format::Tensor>& outputs) {
@@ -87,10 +90,11 @@ void AskMeasure(Conversation& c, std::uint64_t handle, const ProbeSubject& subje
               std::to_string(repetitions) + ", or none and the outputs");
   }
   const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  if (sum > taken.count()) {
+  const double most = taken.count() * kFaster + kTick * repetitions;
+  if (sum > most) {
     c.Add("S22", kWhat,
-          "found " + std::to_string(sum) + " seconds in all, expected at most the " +
-              std::to_string(taken.count()) + " that the answer took");
+          "found " + std::to_string(sum) + " seconds in all, expected at most " +
+              std::to_string(most) + ", since the answer took " + std::to_string(taken.count()));
   }
   if (timed->outputs.empty() || timed->outputs == outputs) return;
   c.Add("S9", kWhat, "found another answer than without, expected the same");

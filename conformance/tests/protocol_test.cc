@@ -16,12 +16,23 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-BackendReport RunLiar(const std::string& lie, std::int64_t memory_limit = 0) {
-  const auto cases = ParseCases(
-      "{id: a, spec: identity.S1, why: w, op: {type: Identity},"
-      " inputs: {x: {type: int8q, scale: 0x1p-3, data: [1, -2, 3]}},"
-      " expect: {y: {type: int8q, scale: 0x1p-3, data: [1, -2, 3]}}}",
-      "protocol_test");
+constexpr const char* kOneCase =
+    "{id: a, spec: identity.S1, why: w, op: {type: Identity},"
+    " inputs: {x: {type: int8q, scale: 0x1p-3, data: [1, -2, 3]}},"
+    " expect: {y: {type: int8q, scale: 0x1p-3, data: [1, -2, 3]}}}\n";
+// Two inputs of three elements of 4 bits, whose last byte has unused ones; reals.
+constexpr const char* kMoreCases =
+    "---\n{id: b, spec: cast_like.S1, why: w, op: {type: CastLike, opset: 15},"
+    " inputs: {x: {type: int4q, scale: 0.5, data: [1, -2, 3]},"
+    " like: {type: int4q, scale: 0.5, data: [0, 0, 0]}},"
+    " expect: {y: {type: int4q, scale: 0.5, data: [1, -2, 3]}}}\n"
+    "---\n{id: c, spec: reshape.S1, why: w, op: {type: Reshape},"
+    " inputs: {x: {type: float, data: [1.0, -2.0]}, to: {type: int64, data: [2], initializer: "
+    "true}}, expect: {y: {type: float, data: [1.0, -2.0]}}}\n";
+
+BackendReport RunLiar(const std::string& lie, std::int64_t memory_limit = 0,
+                      const char* more = "") {
+  const auto cases = ParseCases(std::string(kOneCase) + more, "protocol_test");
   EXPECT_TRUE(cases.has_value());
   const std::vector<BackendSource> sources = {*ProcessSource(
       std::string(QTX_TEST_LIAR) + " " + lie, {.timeout = 20s, .memory_limit = memory_limit})};
@@ -54,6 +65,38 @@ TEST_P(ProtocolFault, IsTheOneThatTheProbeFinds) {
   EXPECT_THAT(row.protocol_faults[0].Text(), HasSubstr(lie.message));
   EXPECT_FALSE(Conforms(row));
 }
+
+TEST(Protocol, FindsNoFaultInAServerOfSeveralModels) {
+  const BackendReport row = RunLiar("", 0, kMoreCases);
+  EXPECT_EQ(row.count(Outcome::kPass), 3);
+  for (const CaseResult& c : row.cases) EXPECT_EQ(c.outcome, Outcome::kPass) << c.diagnosis;
+  for (const Error& fault : row.protocol_faults) ADD_FAILURE() << fault.Text();
+  EXPECT_TRUE(Conforms(row));
+}
+
+// What one model with one input does not show.
+class FaultOfModels : public testing::TestWithParam<Lie> {};
+
+TEST_P(FaultOfModels, IsFoundByTheProbe) {
+  const Lie& lie = GetParam();
+  const BackendReport row = RunLiar(lie.name, 0, kMoreCases);
+  EXPECT_EQ(row.count(Outcome::kPass), 3);
+  ASSERT_FALSE(row.protocol_faults.empty());
+  EXPECT_EQ(row.protocol_faults[0].clause, std::string("backend_protocol.") + lie.clause);
+  EXPECT_THAT(row.protocol_faults[0].Text(), HasSubstr(lie.message));
+  EXPECT_FALSE(Conforms(row));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lies, FaultOfModels,
+    testing::Values(Lie{"latest_model", "S9", "Run after Prepare of another model"},
+                    Lie{"wrong_with_four", "S9", "found another answer than before"},
+                    Lie{"first_input", "S13", "in input 1"},
+                    Lie{"unused_bits", "S14", "an unused bit set: found Run"},
+                    Lie{"parameters_of_reals", "S14", "parameters of a type that has none"},
+                    Lie{"forgets_after_no_request", "S9", "Run after what is no request"},
+                    Lie{"reads_once", "S9", "status 5 before it answered"}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 // Source: backend_protocol.S1, backend_protocol.S5 to S14; backend_protocol.S22,
 // backend_protocol.S23, backend_protocol.S24 and backend_protocol.S26.
@@ -88,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         Lie{"releases_what_ran", "S10", "Release of a model that never ran"},
         Lie{"refuses_reals", "S13", "reals for quantized inputs: found Error"},
         Lie{"stored_type", "S13", "the type of what it stores: found Run"},
-        Lie{"long_seconds", "S22", "expected at most the"},
+        Lie{"long_seconds", "S22", "since the answer took"},
         Lie{"any_type", "S13", "another type: found Run"},
         Lie{"any_shape", "S13", "another shape: found Run"},
         Lie{"any_scale", "S13", "another scale: found Run"},

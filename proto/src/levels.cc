@@ -324,4 +324,30 @@ std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType
   return std::nullopt;
 }
 
+bool SameParameters(const Quantization& a, const Quantization& b) {
+  if (a.scale != b.scale || a.axis != b.axis || a.code_book != b.code_book) return false;
+  const auto fits = [](const auto& values, std::size_t count) {
+    return values.empty() || values.size() == 1 || values.size() == count;
+  };
+  for (const Quantization* q : {&a, &b}) {
+    const bool has_blocks = q->block_shape.empty() || q->block_shape.size() == q->axis.size();
+    if (!has_blocks || !fits(q->offset, q->scale.size())) return false;
+    if (!HasBase(*q)) continue;
+    const std::vector<float>& base = q->base_levels[0].value;
+    if (base.empty() || !fits(base, q->scale.size())) return false;
+  }
+  const auto block = [](const Quantization& q, std::size_t i) {
+    return q.block_shape.empty() ? 1 : q.block_shape[i];
+  };
+  for (std::size_t i = 0; i < a.axis.size(); ++i) {
+    if (block(a, i) != block(b, i)) return false;
+  }
+  for (std::size_t i = 0; i < a.scale.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    if (OffsetAt(a, at) != OffsetAt(b, at)) return false;
+    if (BaseAt(a, at) != BaseAt(b, at)) return false;
+  }
+  return true;
+}
+
 }  // namespace qtx::format

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "qtx/format/levels.h"
 #include "qtx/format/tensor_type.h"
 #include "tests/samples.h"
 
@@ -135,6 +136,34 @@ TEST(HexFloat, ReadsBackBitForBit) {
   }
   EXPECT_EQ(HexFloat(0.1875), "0x1.8p-3");
   EXPECT_EQ(HexFloat(-0.0), "-0x0p+0");
+}
+
+// What is absent has its default; what differs in one field, or has counts that fit nothing,
+// differs.
+TEST(SameParameters, ComparesWhatMapsStoredValues) {
+  Quantization declared = Over({1});
+  declared.scale = {0.5F, 0.25F};
+  Quantization given = declared;
+  EXPECT_TRUE(SameParameters(declared, given));
+  given.offset = {0, 0};
+  given.block_shape = {1};
+  given.base_levels = {{.value = {0.0F}}};
+  EXPECT_TRUE(SameParameters(declared, given));
+  const auto changed = [&](auto change) {
+    Quantization other = given;
+    change(other);
+    return !SameParameters(declared, other) && !SameParameters(other, declared);
+  };
+  EXPECT_TRUE(changed([](Quantization& q) { q.scale[1] = 0.5F; }));
+  EXPECT_TRUE(changed([](Quantization& q) { q.scale.pop_back(); }));
+  EXPECT_TRUE(changed([](Quantization& q) { q.offset[1] = 1; }));
+  EXPECT_TRUE(changed([](Quantization& q) { q.offset.push_back(0); }));
+  EXPECT_TRUE(changed([](Quantization& q) { q.axis = {0}; }));
+  EXPECT_TRUE(changed([](Quantization& q) { q.block_shape = {2}; }));
+  EXPECT_TRUE(changed([](Quantization& q) { q.block_shape = {1, 1}; }));
+  EXPECT_TRUE(changed([](Quantization& q) { q.base_levels[0].value = {0.5F}; }));
+  EXPECT_TRUE(changed([](Quantization& q) { q.base_levels[0].value.clear(); }));
+  EXPECT_TRUE(changed([](Quantization& q) { q.code_book = {0, 1}; }));
 }
 
 TEST(ParseFloat, TakesDecimalHexAndSpecialValues) {

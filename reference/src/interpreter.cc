@@ -74,7 +74,7 @@ Result<Tensor> AcceptInput(const Arithmetic& arithmetic, const Tensor& given,
     return Quantized(arithmetic, given, type, counters);
   } else if (given.elem_type == type.elem_type ||
              given.elem_type == format::StorageOf(type.elem_type)) {
-    if (given.quantization && !SameParameters(*given.quantization, *type.quantization)) {
+    if (given.quantization && !format::SameParameters(*given.quantization, *type.quantization)) {
       return Error{ErrorCode::kInvalid, "quantization", "differs from the declared parameters"};
     }
     QTX_RETURN_IF_ERROR(CheckParameters(type.elem_type, *type.quantization, given.dims));

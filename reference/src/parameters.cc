@@ -69,22 +69,6 @@ Result<void> CheckParameters(format::ElementType type, const format::Quantizatio
   return {};
 }
 
-bool SameParameters(const format::Quantization& a, const format::Quantization& b) {
-  if (a.scale != b.scale || a.axis != b.axis || a.code_book != b.code_book) return false;
-  const auto block = [](const format::Quantization& q, std::size_t i) {
-    return q.block_shape.empty() ? 1 : q.block_shape[i];
-  };
-  for (std::size_t i = 0; i < a.axis.size(); ++i) {
-    if (block(a, i) != block(b, i)) return false;
-  }
-  for (std::size_t i = 0; i < a.scale.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    if (format::OffsetAt(a, at) != format::OffsetAt(b, at)) return false;
-    if (format::BaseAt(a, at) != format::BaseAt(b, at)) return false;
-  }
-  return true;
-}
-
 Result<void> CheckComputable(std::span<const std::int64_t> dims) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t count, format::ElementCount(dims));
   if (count <= kMaxComputedElements) return {};

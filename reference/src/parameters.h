@@ -27,9 +27,6 @@ Result<void> CheckParameters(format::ElementType type, const format::Quantizatio
 Result<void> CheckParameterValues(format::ElementType type, const format::Quantization& q,
                                   ParameterRole of = ParameterRole::kValue);
 
-/// Equal scale, offset and base (absent is 0), axis and block_shape (absent is 1).
-bool SameParameters(const format::Quantization& a, const format::Quantization& b);
-
 /// Errors: kTooLarge past kMaxComputedElements.
 Result<void> CheckComputable(std::span<const std::int64_t> dims);
 

@@ -49,6 +49,10 @@ inline float BaseAt(const Quantization& q, std::int64_t i) {
   return base[base.size() == 1 ? 0 : static_cast<std::size_t>(i)];
 }
 
+/// Equal scale, offset and base (absent is 0), axis, block_shape (absent is 1) and code book, all
+/// inline; false where their counts do not fit each other.
+bool SameParameters(const Quantization& a, const Quantization& b);
+
 /// The parameters of `type` as inline vectors: named initializers are read, the code book's too,
 /// scale_levels multiplied into `scale`, base_levels reduced to one level with a value for each
 /// parameter.
