@@ -1,6 +1,8 @@
 // What MeasureMutants found, as text and as JSON.
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -94,6 +96,20 @@ Tally TallyOf(const MutantReport& report) {
   return tally;
 }
 
+// The probability of `killed` or fewer of `count` mutants where each is killed with kMutantPower.
+double ProbabilityOfSoFew(std::int64_t killed, std::int64_t count) {
+  double sum = 0;
+  double log_of_choices = 0;  // of the binomial coefficient
+  for (std::int64_t k = 0; k <= killed; ++k) {
+    const auto hit = static_cast<double>(k);
+    const auto missed = static_cast<double>(count - k);
+    sum += std::exp(log_of_choices + hit * std::log(kMutantPower) +
+                    missed * std::log1p(-kMutantPower));
+    log_of_choices += std::log(missed) - std::log1p(hit);
+  }
+  return sum;
+}
+
 bool RefutesProof(const MutantResult& result) {
   return IsEquivalent(result) && IsKilled(result.fate);
 }
@@ -106,7 +122,9 @@ double MutantReport::Power() const {
 }
 
 bool HasPower(const MutantReport& report) {
-  return report.Power() >= kMutantPower && report.blamed.empty() &&
+  const Tally tally = TallyOf(report);
+  const std::int64_t count = tally.mutants - tally.equivalent;
+  return ProbabilityOfSoFew(tally.killed, count) >= kChanceOfSample && report.blamed.empty() &&
          std::ranges::none_of(report.mutants, RefutesProof);
 }
 

@@ -125,7 +125,6 @@ TEST(Mutants, AreJudgedByTheCasesThatReachThem) {
   EXPECT_EQ(report.mutants[3].fate, Fate::kSurvived);
   EXPECT_EQ(report.mutants[4].fate, Fate::kUnreached);
   EXPECT_EQ(report.Power(), 0.5);
-  EXPECT_FALSE(HasPower(report));
   EXPECT_THAT(ToText(report).text(), HasSubstr("a.cc:10 relation: a < b -> a <= b [reached by 2]"));
 }
 
@@ -142,6 +141,18 @@ TEST(Mutants, ThatOnlyDeclineAreNotKilled) {
   EXPECT_EQ(report.mutants.at(1).killed_by, "");
   EXPECT_EQ(report.Power(), 0.5);
   EXPECT_THAT(ToText(report).text(), HasSubstr("[declined]"));
+}
+
+TEST(Mutants, TooFewAreKilledWhereChanceDoesNotExplainIt) {
+  MutantReport report;
+  report.mutants.assign(18, {.mutant = At(kAny), .fate = Fate::kSurvived});
+  // Of 18 with 0.6 each, 3 or fewer come with 0.00021, 4 or fewer with 0.0013 (the sums of
+  // 18! / k! / (18 - k)! 0.6^k 0.4^(18 - k)).
+  for (std::size_t i = 0; i < 3; ++i) report.mutants[i].fate = Fate::kWrong;
+  EXPECT_FALSE(HasPower(report));
+  report.mutants[3].fate = Fate::kCrashed;
+  EXPECT_TRUE(HasPower(report));
+  EXPECT_TRUE(HasPower(MutantReport{}));
 }
 
 TEST(Mutants, ListedAsEquivalentDoNotCountUnlessACaseNoticesThem) {

@@ -84,11 +84,13 @@ Result<MutantReport> MeasureMutants(const std::string& suite, std::span<const Ca
                                     const MutatedProgram& program, std::span<const Mutant> mutants,
                                     const MutantOptions& options);
 
-/// The share of mutants that the suite must kill.
+/// The share of mutants that the suite must kill, but for what a sample owes to chance.
 inline constexpr double kMutantPower = 0.6;
+inline constexpr double kChanceOfSample = 0.001;
 
-/// True when the suite kills its share, no mutant that is listed as equivalent, and blames nobody
-/// without a mutant.
+/// True when the suite kills no mutant that is listed as equivalent, blames nobody without a
+/// mutant, and kills so many that a suite of kMutantPower would kill as few or fewer, of a sample
+/// of that size, with a probability of kChanceOfSample at least.
 bool HasPower(const MutantReport& report);
 
 /// A table with one row per file, then the survivors.
