@@ -272,6 +272,21 @@ std::optional<Dims> NamedDims(const Quantization& q, const std::optional<Shape>&
   return dims;
 }
 
+// Whether blocks, offsets and bases are as many as axes and scales ask for; a file may say
+// otherwise.
+bool CountsFit(const Quantization& q) {
+  const auto fits = [&](const auto& values) {
+    return values.empty() || values.size() == 1 || values.size() == q.scale.size();
+  };
+  if (!q.block_shape.empty() && q.block_shape.size() != q.axis.size()) return false;
+  if (!fits(q.offset)) return false;
+  return !HasBase(q) || (!q.base_levels[0].value.empty() && fits(q.base_levels[0].value));
+}
+
+std::int64_t BlockAlong(const Quantization& q, std::size_t axis) {
+  return q.block_shape.empty() ? 1 : q.block_shape[axis];
+}
+
 }  // namespace
 
 std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType& type,
@@ -326,26 +341,13 @@ std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType
 
 bool SameParameters(const Quantization& a, const Quantization& b) {
   if (a.scale != b.scale || a.axis != b.axis || a.code_book != b.code_book) return false;
-  const auto fits = [](const auto& values, std::size_t count) {
-    return values.empty() || values.size() == 1 || values.size() == count;
-  };
-  for (const Quantization* q : {&a, &b}) {
-    const bool has_blocks = q->block_shape.empty() || q->block_shape.size() == q->axis.size();
-    if (!has_blocks || !fits(q->offset, q->scale.size())) return false;
-    if (!HasBase(*q)) continue;
-    const std::vector<float>& base = q->base_levels[0].value;
-    if (base.empty() || !fits(base, q->scale.size())) return false;
-  }
-  const auto block = [](const Quantization& q, std::size_t i) {
-    return q.block_shape.empty() ? 1 : q.block_shape[i];
-  };
+  if (!CountsFit(a) || !CountsFit(b)) return false;
   for (std::size_t i = 0; i < a.axis.size(); ++i) {
-    if (block(a, i) != block(b, i)) return false;
+    if (BlockAlong(a, i) != BlockAlong(b, i)) return false;
   }
   for (std::size_t i = 0; i < a.scale.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
-    if (OffsetAt(a, at) != OffsetAt(b, at)) return false;
-    if (BaseAt(a, at) != BaseAt(b, at)) return false;
+    if (OffsetAt(a, at) != OffsetAt(b, at) || BaseAt(a, at) != BaseAt(b, at)) return false;
   }
   return true;
 }

@@ -97,25 +97,30 @@ class Liar {
     const auto request = DecodeRequest(frame);
     refused_ = refused_ || (!request && !handles_.empty());
     if (lie_ == "dies_after_2000_requests" && ++requests_ > 2000) std::_Exit(0);
-    if (request) return std::visit(*this, *request);
-    const bool tensor = request.error().where.find("inputs") != std::string::npos;
-    if (lie_ == "refusal_of_other_code" && !tensor) return Refusal("frame");
-    const auto of = [&](std::string_view text) {
-      return request.error().Text().find(text) != std::string::npos;
-    };
-    if (lie_ == "unchecked_tensor" && tensor) return RunResponse{};
-    if (lie_ == "short_tensor" && of("found 2 bytes")) return RunResponse{};
-    if (lie_ == "infinite_scale" && of("not finite")) return RunResponse{};
-    if (lie_ == "any_number_of_scales" && of("found 3 values")) return RunResponse{};
-    if (lie_ == "no_parameters" && of("absent")) return RunResponse{};
-    if (lie_ == "parameters_of_reals" && of("present on")) return RunResponse{};
-    if (lie_ == "unused_bits" && of("unused high bits")) return RunResponse{};
-    if (lie_ == "forgets_after_no_request" && !tensor) handles_.clear();
-    if (lie_ == "exits_after_error") std::_Exit(0);
-    return request.error();
+    return request ? std::visit(*this, *request) : ToBroken(request.error());
   }
 
  private:
+  // The answer to a request that cannot be read.
+  Response ToBroken(const Error& error) {
+    const bool tensor = error.where.find("inputs") != std::string::npos;
+    if (lie_ == "refusal_of_other_code" && !tensor) return Refusal("frame");
+    if (lie_ == "unchecked_tensor" && tensor) return RunResponse{};
+    struct Unnoticed {
+      std::string_view lie, text;
+    };
+    for (const auto& [lie, text] :
+         {Unnoticed{"short_tensor", "found 2 bytes"}, Unnoticed{"infinite_scale", "not finite"},
+          Unnoticed{"any_number_of_scales", "found 3 values"}, Unnoticed{"no_parameters", "absent"},
+          Unnoticed{"parameters_of_reals", "present on"},
+          Unnoticed{"unused_bits", "unused high bits"}}) {
+      if (lie_ == lie && error.Text().find(text) != std::string::npos) return RunResponse{};
+    }
+    if (lie_ == "forgets_after_no_request" && !tensor) handles_.clear();
+    if (lie_ == "exits_after_error") std::_Exit(0);
+    return error;
+  }
+
   bool Knows(const RunRequest& request) const {
     const std::uint64_t handle = request.handle;
     if (handles_.contains(handle) || lie_ == "any_handle") return true;
@@ -236,6 +241,16 @@ int BytesReady() {
   return ioctl(STDIN_FILENO, FIONREAD, &ready) == 0 ? ready : 0;
 }
 
+std::string Frame(const Response& response, std::string_view lie, Earlier& earlier) {
+  std::string answer = Encode(response);
+  if (lie == "earlier_answer_after_error") {
+    if (std::holds_alternative<RunResponse>(response)) answer = earlier.Put(answer);
+    if (std::holds_alternative<Error>(response)) earlier.is_due = true;
+  }
+  if (lie == "error_of_no_code" && answer.starts_with('\x0a')) return std::string(kErrorOfNoCode);
+  return answer;
+}
+
 int Serve(std::string_view lie) {
   Liar liar(lie);
   Earlier earlier;
@@ -246,12 +261,7 @@ int Serve(std::string_view lie) {
     if (!*frame) return AtEnd(lie);
     if (lie == "reads_once" && ready <= std::ssize(**frame)) return 5;
     const Response response = liar.Answer(**frame);
-    std::string answer = Encode(response);
-    if (lie == "earlier_answer_after_error") {
-      if (std::holds_alternative<RunResponse>(response)) answer = earlier.Put(answer);
-      if (std::holds_alternative<Error>(response)) earlier.is_due = true;
-    }
-    if (lie == "error_of_no_code" && answer.starts_with('\x0a')) answer = kErrorOfNoCode;
+    const std::string answer = Frame(response, lie, earlier);
     if (!WriteFrame(STDOUT_FILENO, answer)) return 4;
     if (lie == "answers_twice") (void)WriteFrame(STDOUT_FILENO, answer);
   }
