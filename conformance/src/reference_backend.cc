@@ -6,6 +6,7 @@
 #include "qtx/format/model.h"
 #include "qtx/reference/arithmetic.h"
 #include "qtx/reference/interpreter.h"
+#include "qtx/reference/profile.h"
 
 namespace qtx::conformance {
 namespace {
@@ -24,7 +25,8 @@ class InterpretedModel : public backend::PreparedModel {
 
 class ReferenceBackend : public backend::Backend {
  public:
-  explicit ReferenceBackend(format::Features features) : features_(features) {}
+  ReferenceBackend(format::Features features, const reference::Profile* profile)
+      : features_(features), profile_(profile) {}
 
   Result<backend::Description> Describe() override {
     backend::Description description;
@@ -42,8 +44,10 @@ class ReferenceBackend : public backend::Backend {
 
   Result<std::unique_ptr<backend::PreparedModel>> Prepare(const format::Model& model,
                                                           std::string_view arithmetic) override {
+    reference::Interpreter::NodeArithmetics by_node;
+    if (profile_ != nullptr) by_node = reference::Assign(*profile_, model).by_node;
     QTX_ASSIGN_OR_RETURN(reference::Interpreter interpreter,
-                         reference::Interpreter::Prepare(model, arithmetic, {}, features_));
+                         reference::Interpreter::Prepare(model, arithmetic, by_node, features_));
     return std::unique_ptr<backend::PreparedModel>(
         std::make_unique<InterpretedModel>(std::move(interpreter)));
   }
@@ -52,16 +56,22 @@ class ReferenceBackend : public backend::Backend {
 
  private:
   format::Features features_;
+  const reference::Profile* profile_;  // nullptr: none
 };
 
 }  // namespace
 
-BackendSource ReferenceSource(format::Features features) {
+BackendSource ReferenceSource(format::Features features, std::string_view profile) {
   BackendSource source;
-  source.name = "reference";
-  source.is_reference = true;
-  source.make = [features]() -> Result<std::unique_ptr<backend::Backend>> {
-    return std::unique_ptr<backend::Backend>(std::make_unique<ReferenceBackend>(features));
+  source.name = profile.empty() ? "reference" : "reference:profile=" + std::string(profile);
+  source.is_reference = profile.empty();
+  source.make = [features,
+                 name = std::string(profile)]() -> Result<std::unique_ptr<backend::Backend>> {
+    const reference::Profile* found = nullptr;
+    if (!name.empty()) {
+      QTX_ASSIGN_OR_RETURN(found, reference::FindProfile(name));
+    }
+    return std::unique_ptr<backend::Backend>(std::make_unique<ReferenceBackend>(features, found));
   };
   return source;
 }

@@ -99,6 +99,15 @@ Result<BackendSource> Isolated(const BackendSource& source, const BackendOptions
 Result<std::optional<BackendSource>> FindInProcess(const std::string& name,
                                                    format::Features features) {
   if (name == "reference") return std::optional(conformance::ReferenceSource(features));
+  constexpr std::string_view kDeployed = "reference:profile=";
+  if (name.starts_with(kDeployed)) {
+    BackendSource source =
+        conformance::ReferenceSource(features, std::string_view(name).substr(kDeployed.size()));
+    if (const auto made = source.make(); !made.has_value()) {
+      return AsUsage("--backend " + name, made.error());
+    }
+    return std::optional(std::move(source));
+  }
   constexpr std::string_view kFaulty = "faulty:";
   if (name.starts_with(kFaulty)) {
     QTX_ASSIGN_OR_RETURN(BackendSource source, Faulty(name, name.substr(kFaulty.size())));

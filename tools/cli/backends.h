@@ -35,9 +35,10 @@ struct BackendOptions {
   bool isolate = false;  // run built-in backends in processes, too
 };
 
-/// `name` is "reference", a built-in, "arm" (its server under emulation on another machine), either
-/// of these with ":key=value,..." after it, "faulty:FAULT", or "cmd:PROGRAM ARGS".
-/// Errors: kInvalid, listing the known names or naming the wrong option.
+/// `name` is "reference", "reference:profile=NAME" (whose nodes are computed as that system does),
+/// a built-in, "arm" (its server under emulation on another machine), either of these with
+/// ":key=value,..." after it, "faulty:FAULT", or "cmd:PROGRAM ARGS". Errors: kInvalid, listing the
+/// known names or naming the wrong option.
 Result<conformance::BackendSource> FindBackend(const std::string& name,
                                                const BackendOptions& options = {});
 

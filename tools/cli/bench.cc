@@ -43,6 +43,10 @@ BackendOptions Isolated(double timeout_seconds) {
   return {.process = {.timeout = TimeLimit(timeout_seconds)}, .isolate = true};
 }
 
+BackendOptions ReferenceProcess() {
+  return {.process = {.timeout = kReferenceTime}, .isolate = true};
+}
+
 std::string Replaced(std::string text, const std::string& what, const std::string& by) {
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
     text.replace(at, what.size(), by);
@@ -59,7 +63,7 @@ Result<std::string> WithThreads(const std::string& name, int threads) {
     return Error{ErrorCode::kUnsupported, "", "the command does not contain {threads}"};
   }
   if (threads == 1) return name;
-  if (name == "reference" || name.starts_with("faulty:")) {
+  if (name == "reference" || name.starts_with("reference:") || name.starts_with("faulty:")) {
     return Error{ErrorCode::kUnsupported, "", "computes on one thread"};
   }
   return NameWithThreads(name, threads);
@@ -186,6 +190,14 @@ Result<void> ProfileAll(const std::vector<Workload>& workloads, const BenchOptio
   return {};
 }
 
+// The reference that computes the profile; nullptr without one.
+Result<std::unique_ptr<backend::Backend>> Deployed(const std::string& profile) {
+  if (profile.empty()) return std::unique_ptr<backend::Backend>();
+  const auto source = FindBackend("reference:profile=" + profile, ReferenceProcess());
+  if (source.has_value()) return source->make();
+  return Error{ErrorCode::kUsage, "--profile " + profile, source.error().message};
+}
+
 // What SIGINT did before, and whether it came.
 void (*end_at_once)(int) = SIG_DFL;
 volatile std::sig_atomic_t interrupted = 0;
@@ -268,18 +280,23 @@ int Bench(const BenchOptions& options) {
   if (!outputs.has_value()) return Fail(outputs.error());
   auto contenders = MakeContenders(options);
   if (!contenders.has_value()) return Fail(contenders.error());
-  const auto source =
-      FindBackend("reference", {.process = {.timeout = kReferenceTime}, .isolate = true});
+  const auto source = FindBackend("reference", ReferenceProcess());
   if (!source.has_value()) return Fail(source.error());
   const auto reference = source->make();
   if (!reference.has_value()) return Fail(reference.error());
+  const auto deployed = Deployed(options.profile);
+  if (!deployed.has_value()) return Fail(deployed.error());
 
   bench::Report report;
   report.provenance = ThisProvenance();
   report.options.rounds = options.rounds;
   report.options.seconds = options.seconds;
   report.options.longest = options.longest;
-  if (!options.unchecked) report.options.reference = reference->get();
+  if (!options.unchecked) {
+    report.options.reference = reference->get();
+    report.options.deployed = deployed->get();
+  }
+  report.options.profile = options.profile;
   report.machine =
       bench::MeasureMachine(Threads(options), std::min(kFigureSeconds, 3 * options.seconds));
   if (options.SaysText()) {

@@ -239,6 +239,7 @@ struct BenchOptions : Reporting {
   std::vector<std::string> types;     // empty: all
   std::vector<int> threads;           // empty: one, and as many as cores
   std::string models;                 // folder of further networks
+  std::string profile;                // of contenders without `exact`; empty: their arithmetic
   double seconds = 0.03;              // of a backend's turn
   int rounds = 7;
   double longest = 5;           // seconds of one run that is still measured

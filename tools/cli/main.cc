@@ -529,6 +529,9 @@ void AddBench(CLI::App& app, BenchOptions& options) {
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
   command->add_option("--models", options.models, "Folder of more networks, .onnx and .tflite");
+  command->add_option("--profile", options.profile,
+                      "Hold backends without `exact` to this deployment profile in the place of "
+                      "their first arithmetic; spec/profiles.md lists them");
   command->add_option("--seconds", options.seconds, "Time of a backend in a round")
       ->check(Between(0.0001, 60.0))
       ->capture_default_str();

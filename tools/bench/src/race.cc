@@ -47,7 +47,8 @@ void Fail(const Error& error, Row& row) {
 struct Made {
   const Workload* work;
   Task task;
-  std::map<std::string, std::vector<Tensor>> expected;  // by arithmetic; empty: unknown
+  // By arithmetic or profile; empty: unknown.
+  std::map<std::string, std::vector<Tensor>> expected;
 };
 
 // A row under construction.
@@ -68,18 +69,20 @@ std::vector<Tensor> Answer(const Task& task, const std::string& arithmetic,
   return outputs.has_value() ? *std::move(outputs) : std::vector<Tensor>();
 }
 
-// Expected outputs in an arithmetic, computed once.
-const std::vector<Tensor>& Expected(Made& made, const std::string& arithmetic,
-                                    backend::Backend* reference) {
-  const auto [entry, is_new] = made.expected.try_emplace(arithmetic);
-  if (is_new) entry->second = Answer(made.task, arithmetic, reference);
+// Expected outputs in an arithmetic, or by the profile, computed once.
+const std::vector<Tensor>& Expected(Made& made, const std::string& name,
+                                    const RaceOptions& options) {
+  const auto [entry, is_new] = made.expected.try_emplace(name);
+  const bool is_profile = options.deployed != nullptr && name == options.profile;
+  if (is_new && is_profile) entry->second = Answer(made.task, "exact", options.deployed);
+  if (is_new && !is_profile) entry->second = Answer(made.task, name, options.reference);
   return entry->second;
 }
 
 // Errors: kProtocol for outputs that are not the model's.
 Result<void> Judge(Made& made, std::span<const Tensor> outputs, const RaceOptions& options,
                    Row& row) {
-  const auto& exact = Expected(made, "exact", options.reference);
+  const auto& exact = Expected(made, "exact", options);
   if (exact.empty()) return {};
   row.comparison = CompareOutputs(exact, outputs);
   if (!row.comparison) {
@@ -87,13 +90,13 @@ Result<void> Judge(Made& made, std::span<const Tensor> outputs, const RaceOption
   }
   // For floats any order of additions is permitted, so only `exact` is compared.
   if (row.floats) return {};
-  const auto& own = Expected(made, row.arithmetic, options.reference);
+  const auto& own = Expected(made, row.arithmetic, options);
   const auto comparison = own.empty() ? std::nullopt : CompareOutputs(own, outputs);
   if (comparison) row.conforms = comparison->differing == 0;
   return {};
 }
 
-Row NewRow(const Made& made, const Contender& contender) {
+Row NewRow(const Made& made, const Contender& contender, const RaceOptions& options) {
   Row row;
   row.work = made.work->name;
   row.shape = made.work->shape;
@@ -106,6 +109,7 @@ Row NewRow(const Made& made, const Contender& contender) {
   row.version = contender.description().version;
   row.device = contender.description().device;
   row.arithmetic = contender.arithmetic();
+  if (options.deployed != nullptr && row.arithmetic != "exact") row.arithmetic = options.profile;
   row.multiply_adds = CountMultiplyAdds(made.task.model);
   row.bytes = CountBytes(made.task.model);
   row.outcome = "measured";
@@ -151,7 +155,7 @@ Result<void> GetReady(Contender& contender, const RaceOptions& options, Entrant&
 }
 
 Entrant Enter(Made& made, Contender& contender, const RaceOptions& options) {
-  Entrant entrant{&made, &contender, NewRow(made, contender), nullptr};
+  Entrant entrant{&made, &contender, NewRow(made, contender, options), nullptr};
   const auto ready = GetReady(contender, options, entrant);
   if (!ready.has_value()) Fail(ready.error(), entrant.row);
   return entrant;

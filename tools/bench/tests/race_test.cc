@@ -151,6 +151,24 @@ TEST(Race, TellsExactConformingAndWrongPeersApart) {
   EXPECT_EQ(reader.to_best_exact_peer->spread.median, 0.5);
 }
 
+// A profile takes the place of a contender's own arithmetic; who has `exact` is held to that.
+TEST(Race, HoldsContendersToAProfile) {
+  std::vector<Contender> contenders;
+  contenders.push_back(
+      Make("deployed", {.arithmetic = "float32", .inexact_error = 2, .rounds = {1, 1, 1}}));
+  contenders.push_back(Make("exact", {.rounds = {1, 1, 1}}));
+  Scripted reference({.inexact_error = 1});
+  Scripted profile({.error = 2});
+  RaceOptions options{.rounds = 3, .reference = &reference, .profile = "p", .deployed = &profile};
+  const std::vector<Workload> workloads = {Sample()};
+  const Results results = Race(workloads, contenders, options);
+  EXPECT_EQ(results.rows[0].arithmetic, "p");
+  EXPECT_EQ(results.rows[0].conforms, true);
+  EXPECT_EQ(results.rows[0].comparison->largest_difference, 2);
+  EXPECT_EQ(results.rows[1].arithmetic, "exact");
+  EXPECT_TRUE(results.rows[1].exact());
+}
+
 TEST(Race, ShowsWhoDeclinesAndWhoFails) {
   std::vector<Contender> contenders;
   const Error declines{ErrorCode::kUnsupported, "node 'n'", "not today"};

@@ -94,8 +94,11 @@ struct BackendSource {
   bool single_runs = false;   // a case is one run of it, no session
 };
 
-/// The reference interpreter as a backend: every named arithmetic, "exact" first.
-BackendSource ReferenceSource(format::Features features = format::Features::Current());
+/// The reference interpreter as a backend: every named arithmetic, "exact" first. With the name of a
+/// deployment profile the nodes that it knows have its arithmetics, whichever is asked for: such a
+/// backend conforms to none. `make` fails with kInvalid for a name that no profile has.
+BackendSource ReferenceSource(format::Features features = format::Features::Current(),
+                              std::string_view profile = {});
 
 /// A backend in a process of its own, with what the harness needs beyond the four requests.
 /// RunSuite detects such backends by dynamic_cast.

@@ -89,6 +89,10 @@ struct RaceOptions {
   double longest = 5;     // seconds; a backend whose run takes longer is not measured
   double seconds = 0.03;  // approximate time of a backend in a round
   backend::Backend* reference = nullptr;  // computes expected outputs; nullptr: no comparison
+  // What a contender without `exact` is held to instead of its arithmetic: the deployment profile
+  // of this name, which `deployed` computes; nullptr: none.
+  std::string profile;
+  backend::Backend* deployed = nullptr;
   std::function<bool()> stopped = [] { return false; };  // true: what is not begun is left out
 };
 
