@@ -75,6 +75,10 @@ class OtherInputs {
       refused("a byte too few", [](Tensor& input) { input.bytes.pop_back(); });
     }
     refused("negative dims", [](Tensor& input) { input.dims.assign(1, -1); });
+    refused("dims of 2^64 elements without a byte", [](Tensor& input) {
+      input.dims.assign(2, std::int64_t{1} << 32);
+      input.bytes.clear();
+    });
     const std::int64_t bits = format::ElementCount(own()) * format::BitWidth(own().elem_type);
     if (bits % 8 != 0) {
       refused("an unused bit set", [](Tensor& input) { input.bytes.back() |= std::byte{0x80}; });

@@ -142,6 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
         Lie{"handle_of_zero", "S11", "unknown handle 0: found Run"},
         Lie{"handle_after_last", "S11", "Run of unknown handle"},
         Lie{"short_tensor", "S14", "a byte too few: found Run"},
+        Lie{"product_of_dims", "S14", "dims of 2^64 elements without a byte: found Run"},
         Lie{"infinite_scale", "S14", "an infinite scale: found Run"},
         Lie{"any_number_of_scales", "S14", "more scales"},
         Lie{"no_parameters", "S14", "without its parameters: found Run"},

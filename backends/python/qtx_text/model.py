@@ -12,6 +12,16 @@ from .wire import WireError, decode, encode
 ATTRIBUTE_TYPES = {"f": 1, "i": 2, "s": 3, "t": 4, "g": 5, "fs": 6, "is": 7, "ss": 8, "st": 11}
 
 
+def fit_into(count, dims, type_):
+    """Whether `count` bytes hold a tensor of these dims, however many and large they are."""
+    n = 0 if 0 in dims else 1
+    for d in dims:
+        n *= d
+        if byte_count(type_, n) > count:
+            return False
+    return byte_count(type_, n) == count
+
+
 class Imports:
     """The operator sets that a model imports, and the groups of its origins."""
 
@@ -408,9 +418,9 @@ class Model(Graph):
         check(type_ is not None and type_.bits, "elem_type %s" % m.elem_type)
         dims, data = tuple(m.dims), m.data or b""
         check(all(d >= 0 for d in dims), "a negative dimension")
+        check(fit_into(len(data), dims, type_), "%d bytes of data" % len(data))
         check_size(dims)
         n = elements(dims)
-        check(len(data) == byte_count(type_, n), "%d bytes of data" % len(data))
         if type_.bits < 8 and n * type_.bits % 8:
             check(data[-1] >> n * type_.bits % 8 == 0, "unused bits are not 0")
         check(bool(m.quantization) == type_.quantized, "a quantization of %s" % type_)
