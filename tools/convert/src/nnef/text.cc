@@ -12,6 +12,9 @@ namespace {
 constexpr int kMaxDepth = 16;            // of nested lists
 constexpr std::size_t kMaxShown = 24;    // bytes of the text that an error quotes
 constexpr std::size_t kMaxNumber = 400;  // characters of a number
+// A value takes some 100 bytes here, an operation some 6 kB in the model that it becomes.
+constexpr std::size_t kMaxValues = std::size_t{1} << 24;
+constexpr std::size_t kMaxOperations = std::size_t{1} << 18;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -127,7 +130,13 @@ class Parser {
     return list;
   }
 
+  Error TooMany(const std::string& what, std::size_t most) const {
+    return Error{ErrorCode::kTooLarge, "line " + std::to_string(line_),
+                 "found more " + what + ", expected at most " + std::to_string(most)};
+  }
+
   Result<Value> Item(int depth = 0) {
+    if (++values_ > kMaxValues) return TooMany("values", kMaxValues);
     const char c = Peek();
     if (c == '[') return List(Value::Kind::kArray, ']', depth);
     if (c == '(') return List(Value::Kind::kTuple, ')', depth);
@@ -175,6 +184,7 @@ class Parser {
   }
 
   Result<Invocation> Assignment() {
+    if (++operations_ > kMaxOperations) return TooMany("operations", kMaxOperations);
     Invocation call;
     do {
       QTX_ASSIGN_OR_RETURN(Value result, Item());
@@ -246,6 +256,7 @@ class Parser {
   std::string_view text_;
   std::size_t at_ = 0;
   std::size_t line_ = 1;
+  std::size_t values_ = 0, operations_ = 0;
 };
 
 }  // namespace

@@ -174,6 +174,16 @@ TEST(NnefHostile, NamesTheLine) {
               HasSubstr("leaves the folder"));
 }
 
+// 28 MB of operations were 7 GB of memory.
+TEST(NnefHostile, HasABoundOfOperations) {
+  const Model model;
+  std::string body = "    x = external<scalar>(shape = [2]);\n";
+  for (int i = 0; i < 1 << 18; ++i) body += "y=relu(x);\n";
+  model.Graph(body);
+  EXPECT_THAT(ErrorOf(model.Read()),
+              HasSubstr("line 262149: found more operations, expected at most 262144"));
+}
+
 TEST(NnefHostile, NamesTheByteOfABinary) {
   const Model model;
   model.Graph(kVariable);
