@@ -26,8 +26,10 @@ constexpr std::size_t kFinalists = 8;      // candidates checked against right a
 constexpr std::size_t kFindingsPerOp = 3;  // findings of one operator
 constexpr std::size_t kAttempts =
     3;  // wrong answers of an operator that are examined for one place
-constexpr std::int64_t kLastPlaces = 4;            // in ulp
-constexpr std::chrono::seconds kCandidateTime{5};  // to try all candidates on a sample
+constexpr std::int64_t kLastPlaces = 4;  // in ulp
+// Of the reference, for one operator: to try candidates on wrong answers, and as much on right
+// ones.
+constexpr std::chrono::seconds kCandidateTime{5};
 
 // At most `count` of `list`, smallest first, alternating between operators.
 AnsweredList Sample(const AnsweredList& list, std::size_t count) {
@@ -107,20 +109,35 @@ class Diagnosis {
     return true;
   }
 
-  // True if the candidate reproduces that answer.
+  using OperatorTimes = std::map<std::string_view, std::chrono::steady_clock::duration>;
+
+  // Adds the time that `compute` takes to that of the operator; false without it where that has
+  // none left, as with networks.
+  template <typename Compute>
+  static bool InTime(OperatorTimes& spent, std::string_view op, const Compute& compute) {
+    auto& time = spent[op];
+    if (time > kCandidateTime) return false;
+    const auto start = std::chrono::steady_clock::now();
+    compute();
+    time += std::chrono::steady_clock::now() - start;
+    return true;
+  }
+
+  // True if the candidate reproduces that answer; false where no time is left to see.
   bool Gives(const Candidate& candidate, const Answered& wrong) {
     const auto [known, is_new] = given_.try_emplace({&candidate, &wrong});
-    if (is_new) known->second = Explains(candidate, wrong.question, wrong.outputs);
+    if (is_new) {
+      InTime(spent_on_wrongs_, wrong.op, [&, &gives = known->second] {
+        gives = Explains(candidate, wrong.question, wrong.outputs);
+      });
+    }
     return known->second;
   }
 
-  // Candidates that reproduce every answer of `sample`, in order of preference: of those that were
-  // tried in time, where an answer of the reference takes long.
+  // Candidates that reproduce every answer of `sample`, in order of preference.
   std::vector<const Candidate*> Survivors(const AnsweredList& sample) {
-    const auto end = std::chrono::steady_clock::now() + kCandidateTime;
     std::vector<const Candidate*> alive;
     for (const Candidate& candidate : candidates_) {
-      if (std::chrono::steady_clock::now() > end) break;
       const bool explains = std::ranges::all_of(
           sample, [&](const Answered* wrong) { return Gives(candidate, *wrong); });
       if (explains) alive.push_back(&candidate);
@@ -144,18 +161,23 @@ class Diagnosis {
     std::map<std::string_view, std::size_t> held;
     for (Answered& right : answers_.rights) {
       if (!ops.contains(right.op) || held[right.op]++ >= kHeldTo) continue;
-      if (right.reference.empty()) {
-        auto outputs = Answer(right.question, own_, nullptr);
-        if (!outputs) continue;
-        right.reference = *std::move(outputs);
-      }
-      const auto tried = Answer(right.question, *candidate.base, candidate.fault);
-      const bool idle = !tried && candidate.fault != nullptr;
-      if (!idle && (!tried || !SameOutputs(right.reference, *tried))) {
-        contradictions.push_back(&right);
-      }
+      bool changes = false;
+      InTime(spent_on_rights_, right.op, [&] { changes = Changes(candidate, right); });
+      if (changes) contradictions.push_back(&right);
     }
     return contradictions;
+  }
+
+  // True if the candidate gives another answer than the reference.
+  bool Changes(const Candidate& candidate, Answered& right) const {
+    if (right.reference.empty()) {
+      auto outputs = Answer(right.question, own_, nullptr);
+      if (!outputs) return false;
+      right.reference = *std::move(outputs);
+    }
+    const auto tried = Answer(right.question, *candidate.base, candidate.fault);
+    if (!tried) return candidate.fault == nullptr;
+    return !SameOutputs(right.reference, *tried);
   }
 
   // Candidates that give all of `wrongs`, those that change fewest right answers first.
@@ -346,6 +368,7 @@ class Diagnosis {
   Answers answers_;
   Examiner examiner_;
   std::map<std::pair<const Candidate*, const Answered*>, bool> given_;
+  OperatorTimes spent_on_wrongs_, spent_on_rights_;
 };
 
 }  // namespace

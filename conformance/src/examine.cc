@@ -112,7 +112,7 @@ bool Examiner::Narrow(Answered& network) {
   auto part = FindFailingPart(*tester, network.question.model, network.question.inputs, whole.kind,
                               within());
   const bool is_one = part.has_value() && part->test.nodes.size() == 1;
-  const bool differs = is_one && part->verdict.kind == VerdictKind::kDiffers;
+  const bool differs = part.has_value() && part->verdict.kind == VerdictKind::kDiffers;
   // What follows asks some hundred times: about an image of a network that would take a minute.
   if (differs && ElementsOf(part->test) > kManyElements) {
     Search search(*tester, part->test, part->verdict.kind, within());
@@ -134,7 +134,7 @@ bool Examiner::Narrow(Answered& network) {
   network.question = {ToModel(part->test, part->verdict.expected), InputsOf(part->test)};
   network.outputs = std::move(part->verdict.got);
   network.reference = std::move(part->verdict.expected);
-  network.op = node.op_type;
+  if (is_one) network.op = node.op_type;
   return true;
 }
 
