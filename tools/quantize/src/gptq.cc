@@ -33,16 +33,17 @@ Result<std::vector<double>> Damped(const Gram& gram) {
 
 // The upper triangular V with V V^T = h, in the place of h: from the last column to the first.
 Result<void> Factor(std::vector<double>& h, std::size_t size) {
+  std::vector<double> column(size);
   for (std::size_t c = size; c-- > 0;) {
     const double pivot = h[c * size + c];
     if (!(pivot > 0)) return NoGram(c);
     const double root = std::sqrt(pivot);
     h[c * size + c] = root;
-    for (std::size_t i = 0; i < c; ++i) h[i * size + c] /= root;
+    for (std::size_t i = 0; i < c; ++i) column[i] = h[i * size + c] /= root;
     for (std::size_t i = 0; i < c; ++i) {
-      const double factor = h[i * size + c];
+      const double factor = column[i];
       if (factor == 0) continue;
-      for (std::size_t j = i; j < c; ++j) h[i * size + j] -= factor * h[j * size + c];
+      for (std::size_t j = i; j < c; ++j) h[i * size + j] -= factor * column[j];
     }
   }
   return {};

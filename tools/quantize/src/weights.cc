@@ -116,10 +116,14 @@ class Storing {
 
  private:
   Result<void> Choose(std::size_t p, std::span<const float> values);
-  Result<void> ChooseBlock(const std::vector<double>& matrix, std::int64_t k, std::int64_t columns);
+  Result<void> RoundGroup(const Gram& gram, std::int64_t first, std::int64_t count);
+  Result<void> ChooseBlock(const std::vector<double>& matrix, std::int64_t k, std::int64_t first,
+                           std::int64_t columns);
+  // The place of a weight: k counts along all that is reduced, `column` the outputs.
   std::size_t At(std::int64_t k, std::int64_t column) const {
-    const std::int64_t row = *axes_.reduced == 0 ? k : column;
-    return static_cast<std::size_t>(row * dims_[1] + (*axes_.reduced == 0 ? column : k));
+    const std::int64_t outputs = dims_[static_cast<std::size_t>(*axes_.output)];
+    const std::int64_t size = std::ssize(values_) / outputs;
+    return static_cast<std::size_t>(*axes_.reduced == 0 ? k * outputs + column : column * size + k);
   }
   Parameters Of(std::size_t p) const { return {q_.scale[p], q_.offset[p]}; }
 
@@ -166,45 +170,57 @@ Result<void> Storing::ChooseAll() {
   return {};
 }
 
-// The parameters of the blocks that begin at row `k` of `matrix`, one a column.
+// The parameters of the blocks that begin at row `k` of `matrix`, one a column from `first` on.
 Result<void> Storing::ChooseBlock(const std::vector<double>& matrix, std::int64_t k,
-                                  std::int64_t columns) {
+                                  std::int64_t first, std::int64_t columns) {
   const format::ParameterMap map(q_, dims_);
-  const std::int64_t size = dims_[static_cast<std::size_t>(*axes_.reduced)];
+  const std::int64_t size = std::ssize(matrix) / columns;
   std::vector<float> block;
   for (std::int64_t column = 0; column < columns; ++column) {
     block.clear();
     for (std::int64_t i = k; i < std::min(size, k + settings_.weights.block); ++i)
       block.push_back(static_cast<float>(matrix[static_cast<std::size_t>(i * columns + column)]));
     QTX_RETURN_IF_ERROR(CheckFinite(block));
-    const auto p = static_cast<std::size_t>(map(static_cast<std::int64_t>(At(k, column))));
+    const auto p = static_cast<std::size_t>(map(static_cast<std::int64_t>(At(k, first + column))));
     QTX_RETURN_IF_ERROR(Choose(p, block));
   }
   return {};
 }
 
-Result<void> Storing::RoundBy(const Gram& gram) {
+// Rounds the weights of `count` outputs from `first` on, which share the rows of `gram`.
+Result<void> Storing::RoundGroup(const Gram& gram, std::int64_t first, std::int64_t count) {
   const format::ParameterMap map(q_, dims_);
-  const std::int64_t columns = std::ssize(values_) / gram.size;
-  std::vector<double> matrix(values_.size());
+  std::vector<double> matrix(static_cast<std::size_t>(gram.size * count));
   for (std::int64_t k = 0; k < gram.size; ++k) {
-    for (std::int64_t column = 0; column < columns; ++column)
-      matrix[static_cast<std::size_t>(k * columns + column)] =
-          static_cast<double>(values_[At(k, column)]);
+    for (std::int64_t column = 0; column < count; ++column)
+      matrix[static_cast<std::size_t>(k * count + column)] =
+          static_cast<double>(values_[At(k, first + column)]);
   }
   const bool blocks = q_.axis.size() == 2;
   const auto begin = [&](std::int64_t k) -> Result<void> {
-    return blocks && k % settings_.weights.block == 0 ? ChooseBlock(matrix, k, columns)
+    return blocks && k % settings_.weights.block == 0 ? ChooseBlock(matrix, k, first, count)
                                                       : Result<void>();
   };
   const auto stored = [&](std::int64_t k, std::int64_t column, float real) {
-    const std::size_t at = At(k, column);
+    const std::size_t at = At(k, first + column);
     values_[at] = real;
     const Parameters own = Of(static_cast<std::size_t>(map(static_cast<std::int64_t>(at))));
     return static_cast<double>(own.scale) *
            static_cast<double>(StoredFloat(real, own, stored_) - own.offset);
   };
   return RoundRows(gram, matrix, {begin, stored});
+}
+
+Result<void> Storing::RoundBy(const Gram& gram) {
+  const std::int64_t groups = gram.Groups();
+  const std::int64_t count = dims_[static_cast<std::size_t>(*axes_.output)] / groups;
+  const auto triangle = std::ssize(gram.sums) / groups;
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const auto begin = gram.sums.begin() + group * triangle;
+    const Gram own{gram.size, {begin, begin + triangle}};
+    QTX_RETURN_IF_ERROR(RoundGroup(own, group * count, count));
+  }
+  return {};
 }
 
 Result<StoredConstant> Storing::Finish() {

@@ -20,10 +20,10 @@ struct StoredConstant {
 
 /// `weights` (FLOAT) by `settings`; where they have no such axis, per tensor. `least_scales`: for
 /// each output channel a scale that must not be fallen below, or empty.
-/// With `gram`, whose size is that of the reduced axis of a matrix, by GPTQ (gptq.h): the scales of
-/// a block are those of its weights as they are when its turn comes, others those of the weights.
-/// Errors: kInvalid for a value that is not finite; those of RangeOf, ChooseParameters and
-/// RoundRows.
+/// With `gram`, of as many columns as weights make an output and as many groups as the node has, by
+/// GPTQ (gptq.h): the scales of a block are those of its weights as they are when its turn comes,
+/// others those of the weights. Errors: kInvalid for a value that is not finite; those of RangeOf,
+/// ChooseParameters and RoundRows.
 Result<StoredConstant> StoreWeights(const format::Tensor& weights, const Settings& settings,
                                     const WeightAxes& axes, std::span<const float> least_scales,
                                     const Gram* gram = nullptr);

@@ -59,6 +59,22 @@ TEST(StoreWeights, MakesUpForErrorsInTheNextRow) {
   }
 }
 
+// The same column as a filter of each of two groups, whose second has inputs without correlation.
+TEST(StoreWeights, RoundsEachGroupOfAConvByItsOwnSums) {
+  const Gram gram{3, {100, 99, 0, 100, 0, 0, 100, 0, 0, 100, 0, 0}};
+  Tensor w = *format::MakeTensor(ElementType::kFloat, {2, 1, 3, 1});
+  const std::vector<float> values = {0.4F, 0.4F, 7, 0.4F, 0.4F, 7};
+  std::ranges::copy(values, w.As<float>().begin());
+  for (const char* text : {"int4", "int4:per-tensor", "int4:block=32"}) {
+    Settings settings;
+    settings.weights = *ParseWeights(text);
+    const auto stored = StoreWeights(w, settings, {.output = 0, .reduced = 1}, {}, &gram);
+    ASSERT_TRUE(stored.has_value());
+    EXPECT_EQ(format::UnpackInt32(stored->tensor), (std::vector<std::int32_t>{0, 1, 7, 0, 0, 7}))
+        << text;
+  }
+}
+
 TEST(StoreWeights, RoundsRowsWithoutCorrelationToNearest) {
   Tensor w = *format::MakeTensor(ElementType::kFloat, {3, 2});
   const std::vector<float> values = {0.4F, -2.6F, 0.6F, 1.5F, 7, -7};
