@@ -99,13 +99,15 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
     least = LeastWeightScales(bias, x_scale);
   }
   const Gram* gram = GramFor(node, plan, w.dims, axes);
-  auto stored = StoreWeights(w, plan.settings, axes, least, gram);
+  auto stored = StoreWeights(w, plan.settings, axes, least, {gram, options_.descend});
   if (!stored.has_value()) return At(PlaceOfInitializer(weights), stored.error());
   const std::vector<float> scales = stored->tensor.quantization->scale;
   if (options_.correct_bias && plan.mode == Mode::kQuantized)
     Correct(node, w, stored->tensor, fits ? &bias : nullptr);
-  const std::string why =
-      options_.grams.empty() ? "" : (gram != nullptr ? ", GPTQ" : ", to nearest");
+  const std::string why = options_.grams.empty() ? ""
+                          : gram == nullptr      ? ", to nearest"
+                          : options_.descend     ? ", coordinate descent"
+                                                 : ", GPTQ";
   node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), why);
   if (stored->levels) levels_.insert_or_assign(node.inputs[1], *std::move(stored->levels));
   if (!HasInput(node, plan.row->bias)) return {};

@@ -14,6 +14,10 @@
 
 namespace qtx::quantize {
 
+/// H + 0.01 mean(diag H) I as a full matrix, row-major; of zeros alone the mean counts as 1.
+/// REQUIRES: one group.  Errors: kInvalid for sums with a diagonal below 0.
+Result<std::vector<double>> DampedSums(const Gram& gram);
+
 /// U, upper triangular and row-major in full, with U^T U = (H + 0.01 mean(diag H) I)^-1. A row
 /// of zeros is rounded by itself; of zeros alone the mean counts as 1.
 /// REQUIRES: one group.

@@ -88,6 +88,7 @@ struct Options {
   /// MatMul, Gemm and Conv are rounded by GPTQ (gptq.h); the ledger names those without sums, which
   /// are rounded to nearest.
   std::map<std::string, Gram> grams;
+  bool descend = false;       // with sums: coordinate descent follows GPTQ (descent.h)
   std::vector<Rule> rules;    // later rules override earlier ones
   bool quantized_io = false;  // quantize graph inputs and outputs too; else Casts convert them
   bool equalize = false;      // cross-layer equalization (equalize.cc)
