@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace qtx::quantize {
 namespace {
 
-constexpr int kRounds = 64;
+constexpr int kRounds = 64, kScaleRounds = 16;
+constexpr double kGain = 0.999;  // of the error, below which a round of scales was worth it
 constexpr auto kFactors = std::to_array<float>({1, 0.9F, 0.8F, 0.7F, 0.6F});  // of the scales
 
 class Descent {
@@ -19,11 +21,15 @@ class Descent {
   }
 
   void Run() {
-    for (int round = 0; round < kRounds; ++round) {
-      bool changed = false;
-      for (std::size_t k = 0; k < size_; ++k) changed |= ChangeCode(k);
-      if (!changed) return;
-      for (std::size_t b = 0; filter_.fits_scales && b < filter_.scales.size(); ++b) ChangeScale(b);
+    double before = Error();
+    for (int round = 0; filter_.fits_scales && round < kScaleRounds; ++round) {
+      ChangeCodes();
+      for (std::size_t b = 0; b < filter_.scales.size(); ++b) ChangeScale(b);
+      const double after = Error();
+      if (!(after < before * kGain)) break;
+      before = after;
+    }
+    for (int round = 0; round < kRounds && ChangeCodes(); ++round) {
     }
   }
 
@@ -45,6 +51,12 @@ class Descent {
     left_[k] += by;
     const double* const row = &h_[k * size_];
     for (std::size_t j = 0; j < size_; ++j) pull_[j] += by * row[j];
+  }
+
+  bool ChangeCodes() {
+    bool changed = false;
+    for (std::size_t k = 0; k < size_; ++k) changed |= ChangeCode(k);
+    return changed;
   }
 
   // The error is a parabola in each code.
@@ -102,7 +114,9 @@ double DescendFrom(std::span<const double> h, Filter& filter) {
 }
 
 void RoundToNearest(float factor, Filter& filter) {
-  for (float& scale : filter.scales) scale = std::max(scale * factor, filter.least_scale);
+  for (float& scale : filter.scales) {
+    scale = std::max({scale * factor, filter.least_scale, std::numeric_limits<float>::min()});
+  }
   for (std::size_t k = 0; k < filter.reals.size(); ++k) {
     const std::size_t b = k / static_cast<std::size_t>(filter.block);
     const double at = filter.reals[k] / static_cast<double>(filter.scales[b]);

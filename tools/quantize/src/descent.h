@@ -24,8 +24,9 @@ struct Filter {
   float least_scale = 0;    // that a scale must not fall below
 };
 
-/// Lowers (w - q)^T H (w - q), from `filter` as it is and from the weights rounded to nearest with
-/// smaller scales; of what these come to, the one of least error is left in `filter`. A scale
+/// Lowers (w - q)^T H (w - q) until no change of one code does (or for 64 rounds), from `filter` as
+/// it is and from the weights rounded to nearest with smaller scales; what has the least error then
+/// is left in `filter`. Codes and scales take turns as long as a round gains a thousandth. A scale
 /// becomes the binary32 nearest to its best.
 /// REQUIRES: `h` as DampedSums (gptq.h) gives it, for filter.reals.size() columns.
 void Descend(std::span<const double> h, Filter& filter);

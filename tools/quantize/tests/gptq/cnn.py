@@ -8,6 +8,7 @@ The data are scikit-learn's digits, 8 x 8: 1,000 to train, of which 256 calibrat
 trains anew. The network has Conv with BatchNormalization and Relu, depthwise and grouped ones, a residual Add, two kinds
 of pooling and a Gemm. Weights of Brevitas have the grid of `int4` (a scale for each output, -7 to 7) as well."""
 import argparse
+import functools
 import logging
 import pathlib
 import subprocess
@@ -129,12 +130,25 @@ def by_onnxruntime(folder, x, **options):
     return run(folder / 'o.onnx')
 
 
+def learn(model, rows):
+    """AdaRound, layer by layer, as Brevitas' example for images has it by default, but in binary32 and batches of 32."""
+    from brevitas_examples.imagenet_classification.ptq import learned_round_utils as learned
+    torch.manual_seed(1)
+    config = learned.parse_args_to_dataclass(argparse.Namespace(
+        learned_round='hard_sigmoid', learned_round_loss='regularised_mse', learned_round_iters=1000, learned_round_lr=1e-3,
+        learned_round_lr_scheduler=None, learned_round_batch_size=32))
+    config.training_args.use_amp = False
+    learned.LearnedRoundTrainer(config=config).train(
+        model=model, model_forward=learned.vision_forward, block_forward=learned.vision_block_forward,
+        data_loader=[(batch, torch.zeros(1)) for batch, _ in rows], cache=learned.CacheVision(),
+        get_blocks_fn=functools.partial(learned.get_blocks, block_check_fn=learned.is_layer), keep_gpu=True)
+
+
 def by_brevitas(net, x, method):
     import brevitas.nn as qnn
     from brevitas.graph.gptq import gptq_mode
     from brevitas.graph.quantize import layerwise_quantize
     from brevitas.quant.scaled_int import Int8WeightPerChannelFloat, Int8WeightPerChannelFloatMSE
-    from brevitas_examples.imagenet_classification.ptq.learned_round_utils import apply_learned_round
     weights = {'weight_quant': Int8WeightPerChannelFloatMSE if 'mse' in method else Int8WeightPerChannelFloat, 'weight_bit_width': 4,
                'input_quant': None, 'bias_quant': None, 'return_quant_tensor': False}
     model = layerwise_quantize(folded(net), {nn.Conv2d: (qnn.QuantConv2d, weights), nn.Linear: (qnn.QuantLinear, weights)}).eval()
@@ -148,10 +162,7 @@ def by_brevitas(net, x, method):
                     gptq.model(batch)
                 gptq.update()
     if 'learned' in method:
-        torch.manual_seed(1)
-        apply_learned_round(model, [(batch, torch.zeros(1)) for batch, _ in rows], argparse.Namespace(
-            learned_round='hard_sigmoid', learned_round_mode='layerwise', learned_round_loss='regularised_mse',
-            learned_round_iters=1000, learned_round_lr=1e-3, learned_round_lr_scheduler=None, learned_round_batch_size=32))
+        learn(model, rows)
 
     def logits(x):
         with torch.no_grad():
@@ -166,7 +177,7 @@ FLOATS = ['--weights int4', '--weights int4 --weight-range mse', '--weights int4
           '--weights int4 --method coordinate-descent', '--weights uint4:asymmetric', '--weights uint4:asymmetric --method gptq',
           '--weights uint4:asymmetric --method coordinate-descent']
 BREVITAS = [('to nearest', ''), ('to nearest, range by mse', 'mse'), ('GPTQ', 'gptq'), ('GPTQ, act-order', 'gptq order'), ('GPTQ, range by mse', 'gptq mse'),
-            ('learned round (AdaRound)', 'learned'), ('learned round, range by mse', 'learned mse')]
+            ('learned round (AdaRound)', 'learned')]
 
 
 def models(qtx, net, x, folder):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Holds the sums and the GPTQ of Conv to numpy, as compare.py does for MatMul and Gemm.
+"""Holds the sums, GPTQ and coordinate descent of Conv to numpy, as compare.py does for MatMul and Gemm.
 
     conv.py QTX [SEED]        needs numpy and onnx
 
 Random Conv layers of one to three spatial axes with groups (depthwise too), strides, dilations, pads and auto_pad, dead
 channels and outliers: calibrated in one run and in 5 shards, whose files must be equal. The patches are cut out of the
 padded input tap by tap; the sums must be those of Python's integers, the weights those of compare.py's GPTQ, group by
-group, and the error on inputs that calibration has not seen less than that of rounding to nearest."""
+group. The errors are of inputs that calibration has not seen."""
 import itertools
 import pathlib
 import sys
@@ -16,7 +16,8 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from compare import BITS, call, gptq
+from compare import BITS, call, gptq, type_of
+from descent import hold
 
 KINDS = ['int4', 'uint4:asymmetric', 'int8', 'int4:per-tensor']
 #        spatial sizes, kernel, group, channels in and out, attributes
@@ -86,6 +87,7 @@ def sums_of(path):
 
 
 def stored(qtx, model, folder):
+    """Codes, scales and zero points of w, whose shapes go together."""
     call(qtx, 'lower', model, '-o', folder / 'lowered.onnx', '--opset', '25')
     graph = onnx.load(folder / 'lowered.onnx').graph
     constants = {i.name: i for i in graph.initializer}
@@ -93,20 +95,37 @@ def stored(qtx, model, folder):
     code, scale = (numpy_helper.to_array(constants[name]).astype(np.float64) for name in node.input[:2])
     zero = numpy_helper.to_array(constants[node.input[2]]).astype(np.float64) if len(node.input) > 2 else np.zeros_like(scale)
     shape = [-1] + [1] * (code.ndim - 1) if scale.ndim else []
-    return scale.reshape(shape) * (code - zero.reshape(shape))
+    return code, scale.reshape(shape), zero.reshape(shape)
 
 
-def by_numpy(w, rows, sums, kind):
-    """GPTQ of each group, and how far from a tie each weight was. One scale of all: found before groups are split."""
-    result, ties = np.zeros(w.shape), np.ones(w.shape)
-    flat = w.reshape(w.shape[0], -1).T.astype(np.float64)
-    group, size, outputs = rows.shape[0], rows.shape[2], w.shape[0] // rows.shape[0]
+def reals(parts):
+    return parts[1] * (parts[0] - parts[2])
+
+
+def hessians_of(sums, group):
+    size = sums[1]
     hessians = np.zeros((group, size, size))
     at = np.triu_indices(size)
     for g in range(group):
-        part = sums[2][g * len(at[0]):(g + 1) * len(at[0])]
-        hessians[g][at] = [float(s) for s in part]
+        hessians[g][at] = [float(s) for s in sums[2][g * len(at[0]):(g + 1) * len(at[0])]]
         hessians[g] = (hessians[g] + np.triu(hessians[g], 1).T) * 4.0**sums[0]
+    return hessians
+
+
+def hold_descent(w, hessians, parts, others, kind):
+    low, high = type_of(kind)[:2]
+    outputs = w.shape[0] // len(hessians)
+    for g, h in enumerate(hessians):
+        flat = [np.broadcast_to(v, w.shape)[g * outputs:(g + 1) * outputs].reshape(outputs, -1).T for v in (w.astype(np.float64), *parts, *others)]
+        hold(flat[0], h, flat[1:4], flat[4:], (low, high))
+
+
+def by_numpy(w, hessians, kind):
+    """GPTQ of each group, and how far from a tie each weight was. One scale of all: found before groups are split."""
+    result, ties = np.zeros(w.shape), np.ones(w.shape)
+    flat = w.reshape(w.shape[0], -1).T.astype(np.float64)
+    outputs = w.shape[0] // len(hessians)
+    for g in range(len(hessians)):
         own = slice(g * outputs, (g + 1) * outputs)
         whole = flat if kind.endswith('per-tensor') else None
         q, t = gptq(flat[:, own], hessians[g], kind, whole)
@@ -156,14 +175,18 @@ def run(qtx, rng, case, folder):
         common = [folder / 'measured.onnx', '--activations', 'float', '--weights', kind, '-q']
         call(qtx, 'quantize', *common, '-o', folder / 'near.onnx')
         call(qtx, 'quantize', *common, '-o', folder / 'gptq.onnx', '--method', 'gptq', '--gram', folder / 'gram.onnx')
-        near, ours = (stored(qtx, folder / f'{name}.onnx', folder) for name in ('near', 'gptq'))
-        theirs, ties = by_numpy(w, rows, sums, kind)
+        call(qtx, 'quantize', *common, '-o', folder / 'descent.onnx', '--method', 'coordinate-descent', '--gram', folder / 'gram.onnx')
+        near, ours = (reals(stored(qtx, folder / f'{name}.onnx', folder)) for name in ('near', 'gptq'))
+        parts = stored(qtx, folder / 'descent.onnx', folder)
+        hessians = hessians_of(sums, group)
+        hold_descent(w, hessians, parts, (near, ours), kind)
+        theirs, ties = by_numpy(w, hessians, kind)
         free, spared = free_differences(ours, theirs, ties)
         assert free == 0, (case, kind, free)
-        errors = [np.linalg.norm(np.einsum('grk,gok->gro', unseen, (w - q).reshape(group, outputs // group, -1))) for q in (near, ours)]
+        errors = [np.linalg.norm(np.einsum('grk,gok->gro', unseen, (w - q).reshape(group, outputs // group, -1))) for q in (near, ours, reals(parts))]
         assert errors[1] <= 1.5 * errors[0], (case, kind, errors)  # inputs of another 30 samples: no promise
-        text.append(f'{kind} {errors[1] / errors[0]:.2f}' + (f' ({spared} after a tie)' if spared else ''))
-    print(f'{len(kernel)}-D {case[1:]}: {len(sums[2])} sums and {len(KINDS)} x {w.size} weights agree; error over that of nearest: ' + ', '.join(text), flush=True)
+        text.append(f'{kind} {errors[1] / errors[0]:.2f}, {errors[2] / errors[0]:.2f}' + (f' ({spared} after a tie)' if spared else ''))
+    print(f'{len(kernel)}-D {case[1:]}: {len(sums[2])} sums and {len(KINDS)} x {w.size} weights agree; error of GPTQ and of coordinate descent over that of nearest: ' + ', '.join(text), flush=True)
     return len(sums[2]), len(KINDS) * w.size
 
 
