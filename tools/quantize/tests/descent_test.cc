@@ -51,12 +51,14 @@ TEST(Descend, KeepsToLimits) {
   EXPECT_THAT(far.codes, ElementsAre(7, -7));
 }
 
-// The column of gptq_test.cc, which GPTQ rounds to 0, 1, 7: (0.4, -0.6) are left, H (damped by 2/3)
-// times them -19.1 and -20.8, a fifth of a step. One scale of all outputs stays.
+// H is [[a, 99], [99, a]], a = 100 + 2/3 by damping, and row 2 has no inputs. GPTQ rounds to 0, 1,
+// 7 (0.45 + 0.4 * 99 / a is 0.84): what is left, (0.4, -0.55), no change of one code lowers. From
+// the nearest, 0, 0, 7, code 0 becomes 1, and (-0.6, 0.45) stay: (0.36 + 0.2025) a - 0.54 * 99
+// = 3.2, where (0.16 + 0.3025) a - 0.44 * 99 = 3.0. One scale of all outputs stays.
 TEST(StoreWeights, DescendsFromGptq) {
   const Gram gram{3, {100, 99, 0, 100, 0, 0}};
   format::Tensor w = *format::MakeTensor(format::ElementType::kFloat, {3, 1});
-  const std::vector<float> values = {0.4F, 0.4F, 7};
+  const std::vector<float> values = {0.4F, 0.45F, 7};
   std::ranges::copy(values, w.As<float>().begin());
   Settings settings;
   settings.weights = *ParseWeights("int4:per-tensor");
