@@ -121,14 +121,14 @@ TEST(Gram, SumsWhatIntegersSum) {
 }
 
 // y = Conv(x, w), x of `dims`, calibrated on `values`.
-Model Convolution(const format::Dims& x, const format::Dims& w, std::vector<float> values,
+Model Convolution(const format::Dims& x, const format::Dims& w, const std::vector<float>& values,
                   std::vector<format::Attribute> attributes) {
   Model model = Product("Conv", std::move(attributes));
   model.graph.inputs[0].type->shape = format::ToShape(x);
   std::size_t count = 1;
   for (const std::int64_t size : w) count *= static_cast<std::size_t>(size);
   model.graph.initializers = {format::ToTensorData("w", Floats(w, std::vector<float>(count, 1)))};
-  return Measure(model, Rows({Floats(x, std::move(values))}), {})->model;
+  return Measure(model, Rows({Floats(x, values)}), {})->model;
 }
 
 std::vector<double> ConvSums(const format::Dims& x, const format::Dims& w,
