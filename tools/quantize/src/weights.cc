@@ -264,6 +264,7 @@ Result<void> Storing::DescendAll(const Gram& gram, const std::vector<double>& re
 Result<void> Storing::RoundBy(const WeightRounding& rounding) {
   const Gram& gram = *rounding.gram;
   const std::int64_t groups = gram.Groups();
+  if (groups < 1) return Error{ErrorCode::kInvalid, "", "found no sums, expected a triangle"};
   const std::int64_t count = dims_[static_cast<std::size_t>(*axes_.output)] / groups;
   const auto triangle = std::ssize(gram.sums) / groups;
   for (std::int64_t group = 0; group < groups; ++group) {
