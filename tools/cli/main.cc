@@ -286,9 +286,10 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
   command->add_option("--gram", options.gram, "Sums X^T X, which qtx calibrate --gram has written");
   command
       ->add_option("--method", options.method,
-                   "How weights are rounded: to the nearest, or one after the other, so that the "
-                   "next make up for the errors before them (needs --gram)")
-      ->check(CLI::IsMember({"nearest", "gptq"}))
+                   "How weights are rounded: to the nearest; one after the other, so that the next "
+                   "make up for the errors before them; or from there until no change of one "
+                   "weight or scale lowers the error (both need --gram)")
+      ->check(CLI::IsMember({"nearest", "gptq", "coordinate-descent"}))
       ->capture_default_str();
   command->add_option("--target", options.target,
                       "The least SQNR of the outputs on --data, such as 30dB, or the largest file, "
@@ -391,10 +392,9 @@ void AddCalibrate(CLI::App& app, CalibrateOptions& options) {
       ->check(Between(0, 86400.0))
       ->capture_default_str();
   command
-      ->add_option(
-          "--gram", options.gram,
-          "Also write sums X^T X of the inputs of MatMul and Gemm, for qtx quantize --method "
-          "gptq; the model has statistics already")
+      ->add_option("--gram", options.gram,
+                   "Also write sums X^T X of the inputs of MatMul, Gemm and Conv, for qtx quantize "
+                   "--method gptq; the model has statistics already")
       ->excludes("--resume");
   AddReporting(command, "summary", options);
 }

@@ -137,11 +137,13 @@ std::string NoteOn(const quantize::Found& found, const quantize::Target& target)
 // Sums for GPTQ; none where weights are rounded to nearest.
 Result<std::map<std::string, quantize::Gram>> ReadGrams(const QuantizeOptions& options) {
   std::map<std::string, quantize::Gram> grams;
-  if (options.method != "gptq" && !options.gram.empty())
-    return Error{ErrorCode::kUsage, "--gram " + options.gram, "needs --method gptq"};
-  if (options.method != "gptq") return grams;
+  if (options.method == "nearest" && !options.gram.empty())
+    return Error{ErrorCode::kUsage, "--gram " + options.gram,
+                 "needs --method gptq or coordinate-descent"};
+  if (options.method == "nearest") return grams;
   if (options.gram.empty())
-    return Error{ErrorCode::kUsage, "--method gptq", "needs --gram, which qtx calibrate writes"};
+    return Error{ErrorCode::kUsage, "--method " + options.method,
+                 "needs --gram, which qtx calibrate writes"};
   if (options.equalize)
     return Error{ErrorCode::kUsage, "--equalize", "changes the inputs that --gram has sums of"};
   QTX_ASSIGN_OR_RETURN(const format::Model file, LoadModel(options.gram));
@@ -169,6 +171,7 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
     QTX_ASSIGN_OR_RETURN(how.rules, quantize::ParseRules(text, options.rules));
   }
   QTX_ASSIGN_OR_RETURN(how.grams, ReadGrams(options));
+  how.descend = options.method == "coordinate-descent";
   QTX_ASSIGN_OR_RETURN(convert::Conversion source, ReadModel(options));
   QTX_RETURN_IF_ERROR(WidenHalves(source.model, options.model));
   std::unique_ptr<calibrate::Samples> samples;

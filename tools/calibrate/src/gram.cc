@@ -5,7 +5,7 @@
 
 #include "coverage.h"
 #include "qtx/calibrate/calibrate.h"
-#include "qtx/format/attributes.h"
+#include "qtx/graph/product_rows.h"
 
 namespace qtx::calibrate {
 namespace {
@@ -15,26 +15,28 @@ using format::Node;
 using format::Tensor;
 
 constexpr int kBits = 23;                     // of a grid's integers, without their sign
-constexpr std::int64_t kRows = 1 << 16;       // whose products of 46 bits fit 63
 constexpr std::int64_t kMaxSums = 1LL << 28;  // 4 GiB
 constexpr std::int64_t kMaxSize = 1LL << 15;  // a triangle of 2^29, more than that
 constexpr const char* kGramVersion = "1";
 
 std::int64_t Triangle(std::int64_t size) { return size * (size + 1) / 2; }
 
-// The columns of the input of a product with constant weights; 0: it has no sums.
-std::int64_t ColumnsOf(const Node& node, const Model& model) {
-  const bool gemm = node.op_type == "Gemm";
-  if (!node.domain.empty() || (!gemm && node.op_type != "MatMul") || node.inputs.size() < 2)
-    return 0;
+// The rows that a node multiplies with constant weights.
+std::optional<graph::ProductRows> RowsOf(const Node& node, const Model& model) {
+  if (node.inputs.size() < 2) return std::nullopt;
   const auto weights =
       std::ranges::find(model.graph.initializers, node.inputs[1], &format::TensorData::name);
-  if (weights == model.graph.initializers.end() || weights->dims.size() != 2 ||
+  if (weights == model.graph.initializers.end() ||
       weights->data_type != format::ElementType::kFloat)
-    return 0;
-  const format::Attributes attributes(node);
-  if (gemm && attributes.Int("transA") != 0) return 0;
-  return weights->dims[gemm && attributes.Int("transB") != 0 ? 1 : 0];
+    return std::nullopt;
+  return graph::RowsOf(node, weights->dims);
+}
+
+Gram::Rows SourceOf(const Node& node, const Model& model) {
+  if (node.op_type != "Conv") return {.value = node.inputs[0]};
+  const auto weights =
+      std::ranges::find(model.graph.initializers, node.inputs[1], &format::TensorData::name);
+  return {node.inputs[0], node, {weights->dims.begin() + 2, weights->dims.end()}};
 }
 
 // The least e with |x| <= 2^(23 + e) for all of them.
@@ -48,32 +50,12 @@ int ExponentFor(const format::Statistics& statistics) {
   return most == 0 ? -149 : std::max(exponent - kBits, -149);
 }
 
-// The integers of rows first to last, column by column.
-std::vector<std::int32_t> Columns(const Gram& gram, std::span<const float> rows) {
-  const auto size = static_cast<std::size_t>(gram.size);
-  const std::size_t count = rows.size() / size;
-  constexpr double kMost = 1 << kBits;
-  std::vector<std::int32_t> columns(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double at = std::ldexp(static_cast<double>(rows[i]), -gram.exponent);
-    const double rounded = std::isnan(at) ? 0 : std::nearbyint(std::clamp(at, -kMost, kMost));
-    columns[i % size * count + i / size] = static_cast<std::int32_t>(rounded);
-  }
-  return columns;
-}
-
-std::int64_t Dot(const std::int32_t* a, const std::int32_t* b, std::size_t count) {
-  std::int64_t sum = 0;
-  for (std::size_t i = 0; i < count; ++i) sum += static_cast<std::int64_t>(a[i]) * b[i];
-  return sum;
-}
-
 Error Malformed(const std::string& name, const std::string& expected) {
   return {ErrorCode::kInvalid, "initializer '" + name + "'", "expected " + expected};
 }
 
 Result<Gram> ReadGram(const format::TensorData& data, const std::string& folder) {
-  constexpr auto kForm = "INT64 of shape [1 + n, 2], n = size * (size + 1) / 2";
+  constexpr auto kForm = "INT64 of shape [1 + n, 2], n a multiple of size * (size + 1) / 2";
   if (data.data_type != format::ElementType::kInt64 || data.dims.size() != 2 || data.dims[1] != 2 ||
       data.dims[0] < 2 || data.dims[0] > kMaxSums)
     return Malformed(data.name, kForm);
@@ -83,7 +65,7 @@ Result<Gram> ReadGram(const format::TensorData& data, const std::string& folder)
   if (words[0] < -149 || words[0] > 128 - kBits)
     return Malformed(data.name, "an exponent from -149 to 105");
   Gram gram{.exponent = static_cast<int>(words[0]), .size = words[1]};
-  if (gram.size < 1 || gram.size > kMaxSize || Triangle(gram.size) != data.dims[0] - 1)
+  if (gram.size < 1 || gram.size > kMaxSize || (data.dims[0] - 1) % Triangle(gram.size) != 0)
     return Malformed(data.name, kForm);
   constexpr __int128 kMost = static_cast<__int128>(1) << (2 * kBits + 64);
   for (std::size_t i = 2; i < words.size(); i += 2) {
@@ -105,13 +87,20 @@ std::vector<double> Gram::Reals() const {
   return reals;
 }
 
+std::int64_t Gram::Groups() const { return std::ssize(sums) / Triangle(size); }
+
 Result<Grams> PlanGrams(const Model& model) {
   Grams grams;
   std::int64_t total = 0;
   for (const Node& node : model.graph.nodes) {
-    const std::int64_t size = ColumnsOf(node, model);
-    if (size < 1 || grams.contains(node.inputs[0])) continue;
+    const auto rows = RowsOf(node, model);
+    if (!rows || rows->size < 1) continue;
     const std::string place = "value '" + node.inputs[0] + "'";
+    const auto [at, is_new] = grams.try_emplace(rows->name);
+    Gram& gram = at->second;
+    if (!is_new && gram.rows.value == node.inputs[0]) continue;
+    if (!is_new)
+      return Error{ErrorCode::kInvalid, place, "has patches whose name is that of a value"};
     const format::ValueInfo* info = model.graph.FindValue(node.inputs[0]);
     if (info == nullptr || !info->type || !info->type->statistics ||
         info->type->statistics->min.empty()) {
@@ -119,39 +108,19 @@ Result<Grams> PlanGrams(const Model& model) {
                    "found no statistics, expected a model that qtx calibrate has written: its "
                    "extremes are those of the grid"};
     }
-    if (size > kMaxSize || (total += Triangle(size)) > kMaxSums) {
+    if (rows->size > kMaxSize || rows->groups > kMaxSums / Triangle(rows->size) ||
+        (total += rows->groups * Triangle(rows->size)) > kMaxSums) {
       return Error{ErrorCode::kTooLarge, place,
-                   "sums of " + std::to_string(size) + " columns pass 4 GiB in all"};
+                   "sums of " + std::to_string(rows->size) + " columns" +
+                       (rows->groups > 1 ? " in " + std::to_string(rows->groups) + " groups" : "") +
+                       " pass 4 GiB in all"};
     }
-    Gram& gram = grams[node.inputs[0]];
     gram.exponent = ExponentFor(*info->type->statistics);
-    gram.size = size;
-    gram.sums.resize(static_cast<std::size_t>(Triangle(size)));
+    gram.size = rows->size;
+    gram.sums.resize(static_cast<std::size_t>(rows->groups * Triangle(rows->size)));
+    gram.rows = SourceOf(node, model);
   }
   return grams;
-}
-
-Result<void> AddTo(Gram& gram, const Tensor& tensor) {
-  if (tensor.elem_type != format::ElementType::kFloat || tensor.dims.empty() ||
-      tensor.dims.back() != gram.size) {
-    return Error{ErrorCode::kInvalid, "",
-                 "found " + format::ToString(std::span(tensor.dims)) +
-                     ", expected FLOAT with a last dimension of " + std::to_string(gram.size)};
-  }
-  const auto values = tensor.As<float>();
-  const auto size = static_cast<std::size_t>(gram.size);
-  const std::size_t step = static_cast<std::size_t>(kRows) * size;
-  for (std::size_t at = 0; at < values.size(); at += step) {
-    const auto rows = values.subspan(at, std::min(step, values.size() - at));
-    const std::size_t count = rows.size() / size;
-    const auto columns = Columns(gram, rows);
-    __int128* sum = gram.sums.data();
-    for (std::size_t i = 0; i < size; ++i) {
-      for (std::size_t j = i; j < size; ++j)
-        *sum++ += Dot(&columns[i * count], &columns[j * count], count);
-    }
-  }
-  return {};
 }
 
 Result<void> AddTo(Grams& grams, const Grams& more) {

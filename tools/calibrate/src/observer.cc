@@ -102,8 +102,11 @@ Result<void> Observer::Add(const std::string& value, const format::Tensor& tenso
     left_out_.emplace(value, format::Name(tensor.elem_type));
     return {};
   }
-  if (const auto gram = grams_.find(value); gram != grams_.end())
-    QTX_RETURN_IF_ERROR(AddTo(gram->second, tensor));
+  // The sums of a value's rows stand where names begin with that of the value.
+  for (auto gram = grams_.lower_bound(value);
+       gram != grams_.end() && gram->first.starts_with(value); ++gram) {
+    if (gram->second.rows.value == value) QTX_RETURN_IF_ERROR(AddTo(gram->second, tensor));
+  }
   QTX_ASSIGN_OR_RETURN(Entry * entry, Find(value, format::ToShape(tensor.dims)));
   return entry->statistics.Add(tensor);
 }

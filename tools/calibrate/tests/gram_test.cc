@@ -98,6 +98,91 @@ TEST(Gram, SumsBeyond64Bits) {
   EXPECT_TRUE(gram.sums[0] == static_cast<__int128>(1) << 64);
 }
 
+// 700 rows of 13 columns: more than one batch of rows, and panels that are not full.
+TEST(Gram, SumsWhatIntegersSum) {
+  constexpr std::size_t kRows = 700, kSize = 13;
+  std::vector<float> values;
+  for (std::size_t i = 0; i < kRows * kSize; ++i)
+    values.push_back(
+        static_cast<float>(static_cast<std::int64_t>(i * i * 7919 % 16777213) - 8388606));
+  Gram gram{.exponent = 0, .size = kSize};
+  gram.sums.resize(kSize * (kSize + 1) / 2);
+  ASSERT_TRUE(AddTo(gram, Floats({kRows, kSize}, values)).has_value());
+  auto sum = gram.sums.begin();
+  for (std::size_t i = 0; i < kSize; ++i) {
+    for (std::size_t j = i; j < kSize; ++j) {
+      __int128 expected = 0;
+      for (std::size_t r = 0; r < kRows; ++r)
+        expected += static_cast<__int128>(values[r * kSize + i]) *
+                    static_cast<__int128>(values[r * kSize + j]);
+      EXPECT_TRUE(*sum++ == expected) << i << ", " << j;
+    }
+  }
+}
+
+// y = Conv(x, w), x of `dims`, calibrated on `values`.
+Model Convolution(const format::Dims& x, const format::Dims& w, const std::vector<float>& values,
+                  std::vector<format::Attribute> attributes) {
+  Model model = Product("Conv", std::move(attributes));
+  model.graph.inputs[0].type->shape = format::ToShape(x);
+  std::size_t count = 1;
+  for (const std::int64_t size : w) count *= static_cast<std::size_t>(size);
+  model.graph.initializers = {format::ToTensorData("w", Floats(w, std::vector<float>(count, 1)))};
+  return Measure(model, Rows({Floats(x, values)}), {})->model;
+}
+
+std::vector<double> ConvSums(const format::Dims& x, const format::Dims& w,
+                             const std::vector<float>& values,
+                             std::vector<format::Attribute> attributes) {
+  const auto done = Measure(Convolution(x, w, values, std::move(attributes)),
+                            Rows({Floats(x, values)}), {.gram = true});
+  EXPECT_TRUE(done.has_value()) << done.error().Text();
+  EXPECT_EQ(done->grams.size(), 1U);
+  return done->grams.begin()->second.Reals();
+}
+
+TEST(Gram, SumsPatchesOfConv) {
+  using format::Attribute;
+  // Patches (0, 1), (1, 2), (2, -3).
+  EXPECT_THAT(ConvSums({1, 1, 3}, {1, 1, 2}, {1, 2, -3}, {Attribute::Ints("pads", {1, 0})}),
+              ElementsAre(5, -4, 14));
+  // Of two groups (0, 1), (2, 3) and (0, 0.5), (0, -1).
+  EXPECT_THAT(ConvSums({1, 2, 3}, {2, 1, 2}, {1, 2, 3, 0.5F, 0, -1},
+                       {Attribute::Int("group", 2), Attribute::Ints("strides", {2}),
+                        Attribute::Ints("pads", {1, 0})}),
+              ElementsAre(4, 6, 10, 0, 0, 1.25));
+  // Two channels in one group: (1, 3), (2, 4).
+  EXPECT_THAT(ConvSums({1, 2, 1, 2}, {1, 2, 1, 1}, {1, 2, 3, 4}, {}), ElementsAre(5, 11, 25));
+  const std::vector<float> square = {1, 2, 3, 4};
+  // (1, 3), (2, 4), (3, 0), (4, 0), and with the padding above (0, 1), (0, 2), (1, 3), (2, 4).
+  EXPECT_THAT(
+      ConvSums({1, 1, 2, 2}, {1, 1, 2, 1}, square, {Attribute::String("auto_pad", "SAME_UPPER")}),
+      ElementsAre(30, 11, 25));
+  EXPECT_THAT(
+      ConvSums({1, 1, 2, 2}, {1, 1, 2, 1}, square, {Attribute::String("auto_pad", "SAME_LOWER")}),
+      ElementsAre(5, 11, 30));
+  // (0, 3), (0, 4), (1, 0), (2, 0).
+  EXPECT_THAT(
+      ConvSums({1, 1, 2, 2}, {1, 1, 2, 1}, square,
+               {Attribute::Ints("dilations", {2, 1}), Attribute::Ints("pads", {1, 0, 1, 0})}),
+      ElementsAre(5, 0, 25));
+}
+
+TEST(Gram, RefusesPatchesThatItCannotSum) {
+  Gram gram = PlanGrams(Convolution({1, 2, 3}, {1, 2, 2}, {1, 2, 3, 4, 5, 6}, {}))->begin()->second;
+  EXPECT_THAT(AddTo(gram, Floats({1, 3, 1}, {1, 2, 3})).error().message,
+              HasSubstr("expected FLOAT with 2 channels and 1 spatial axes"));
+  EXPECT_FALSE(AddTo(gram, Floats({1, 2, 1}, {1, 2})).has_value());  // a window of 2
+  Model model = Convolution({1, 1, 3}, {1, 1, 2}, {1, 2, 3}, {});
+  model.graph.nodes[0].attributes = {format::Attribute::Ints("strides", {0})};
+  EXPECT_TRUE(PlanGrams(model)->empty());
+  // 2^20 groups of 2^10 columns: 2^39 sums.
+  model.graph.nodes[0].attributes = {format::Attribute::Int("group", 1 << 20)};
+  model.graph.initializers[0].dims = {1 << 20, 1 << 10, 1};
+  EXPECT_THAT(PlanGrams(model).error().message,
+              HasSubstr("1024 columns in 1048576 groups pass 4 GiB"));
+}
+
 TEST(Gram, IsTheSameOfEightShards) {
   const Model model = Calibrated(Product("MatMul"));
   std::vector<Tensor> rows;

@@ -5,7 +5,7 @@
 
 #include "bias_correction.h"
 #include "qtx/format/accumulator.h"
-#include "qtx/format/attributes.h"
+#include "qtx/graph/product_rows.h"
 
 namespace qtx::quantize {
 namespace {
@@ -75,10 +75,10 @@ const Gram* Constants::GramFor(const Node& node, const NodePlan& plan, const for
                                const WeightAxes& axes) const {
   if (options_.grams.empty() || !format::IsIntegerStorage(plan.settings.weights.type.storage))
     return nullptr;
-  const auto gram = options_.grams.find(node.inputs[0]);
-  if (gram == options_.grams.end() || dims.size() != 2 || !axes.reduced ||
-      (IsStock(node, "Gemm") && format::Attributes(node).Int("transA") != 0) ||
-      dims[static_cast<std::size_t>(*axes.reduced)] != gram->second.size)
+  const auto rows = graph::RowsOf(node, dims);
+  const auto gram = rows ? options_.grams.find(rows->name) : options_.grams.end();
+  if (gram == options_.grams.end() || !axes.reduced || rows->size != gram->second.size ||
+      rows->groups != gram->second.Groups())
     return nullptr;
   return &gram->second;
 }
@@ -99,13 +99,15 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
     least = LeastWeightScales(bias, x_scale);
   }
   const Gram* gram = GramFor(node, plan, w.dims, axes);
-  auto stored = StoreWeights(w, plan.settings, axes, least, gram);
+  auto stored = StoreWeights(w, plan.settings, axes, least, {gram, options_.descend});
   if (!stored.has_value()) return At(PlaceOfInitializer(weights), stored.error());
   const std::vector<float> scales = stored->tensor.quantization->scale;
   if (options_.correct_bias && plan.mode == Mode::kQuantized)
     Correct(node, w, stored->tensor, fits ? &bias : nullptr);
-  const std::string why =
-      options_.grams.empty() ? "" : (gram != nullptr ? ", GPTQ" : ", to nearest");
+  const std::string why = options_.grams.empty() ? ""
+                          : gram == nullptr      ? ", to nearest"
+                          : options_.descend     ? ", coordinate descent"
+                                                 : ", GPTQ";
   node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), why);
   if (stored->levels) levels_.insert_or_assign(node.inputs[1], *std::move(stored->levels));
   if (!HasInput(node, plan.row->bias)) return {};

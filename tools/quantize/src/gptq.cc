@@ -12,16 +12,34 @@ Error NoGram(std::size_t row) {
           "expected sums X^T X, which have no negative eigenvalue"};
 }
 
-// The sums as a full matrix, of which only the upper triangle is set, damped.
-Result<std::vector<double>> Damped(const Gram& gram) {
+// The upper triangular V with V V^T = h, in the place of h's upper triangle: from the last column
+// to the first.
+Result<void> Factor(std::vector<double>& h, std::size_t size) {
+  std::vector<double> column(size);
+  for (std::size_t c = size; c-- > 0;) {
+    const double pivot = h[c * size + c];
+    if (!(pivot > 0)) return NoGram(c);
+    const double root = std::sqrt(pivot);
+    h[c * size + c] = root;
+    for (std::size_t i = 0; i < c; ++i) column[i] = h[i * size + c] /= root;
+    for (std::size_t i = 0; i < c; ++i) {
+      const double factor = column[i];
+      if (factor == 0) continue;
+      for (std::size_t j = i; j < c; ++j) h[i * size + j] -= factor * column[j];
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<double>> DampedSums(const Gram& gram) {
   const auto size = static_cast<std::size_t>(gram.size);
   std::vector<double> h(size * size);
+  double sum = 0;
   std::size_t next = 0;
   for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t j = i; j < size; ++j) h[i * size + j] = gram.sums[next++];
-  }
-  double sum = 0;
-  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = i; j < size; ++j) h[i * size + j] = h[j * size + i] = gram.sums[next++];
     const double diagonal = h[i * size + i];
     if (!(diagonal >= 0) || !std::isfinite(diagonal)) return NoGram(i);
     sum += diagonal;
@@ -31,30 +49,11 @@ Result<std::vector<double>> Damped(const Gram& gram) {
   return h;
 }
 
-// The upper triangular V with V V^T = h, in the place of h: from the last column to the first.
-Result<void> Factor(std::vector<double>& h, std::size_t size) {
-  for (std::size_t c = size; c-- > 0;) {
-    const double pivot = h[c * size + c];
-    if (!(pivot > 0)) return NoGram(c);
-    const double root = std::sqrt(pivot);
-    h[c * size + c] = root;
-    for (std::size_t i = 0; i < c; ++i) h[i * size + c] /= root;
-    for (std::size_t i = 0; i < c; ++i) {
-      const double factor = h[i * size + c];
-      if (factor == 0) continue;
-      for (std::size_t j = i; j < c; ++j) h[i * size + j] -= factor * h[j * size + c];
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
 // With V V^T = H, the inverse is V^-T V^-1, so U = V^-1: U[i, j] = -(sum of V[i, k] U[k, j], i < k
 // <= j) / V[i, i].
 Result<std::vector<double>> InverseFactor(const Gram& gram) {
   const auto size = static_cast<std::size_t>(gram.size);
-  QTX_ASSIGN_OR_RETURN(std::vector<double> v, Damped(gram));
+  QTX_ASSIGN_OR_RETURN(std::vector<double> v, DampedSums(gram));
   QTX_RETURN_IF_ERROR(Factor(v, size));
   std::vector<double> u(size * size);
   for (std::size_t i = size; i-- > 0;) {

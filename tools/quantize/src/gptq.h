@@ -14,8 +14,13 @@
 
 namespace qtx::quantize {
 
+/// H + 0.01 mean(diag H) I as a full matrix, row-major; of zeros alone the mean counts as 1.
+/// REQUIRES: one group.  Errors: kInvalid for sums with a diagonal below 0.
+Result<std::vector<double>> DampedSums(const Gram& gram);
+
 /// U, upper triangular and row-major in full, with U^T U = (H + 0.01 mean(diag H) I)^-1. A row
 /// of zeros is rounded by itself; of zeros alone the mean counts as 1.
+/// REQUIRES: one group.
 /// Errors: kInvalid for sums that are no Gram matrix: a diagonal below 0, or a pivot not above 0.
 Result<std::vector<double>> InverseFactor(const Gram& gram);
 
@@ -29,8 +34,8 @@ struct RowRounding {
 
 /// Changes `weights`, [gram.size, columns] row-major, into the values that each was rounded from:
 /// those of row k are final when it has been rounded.
-/// REQUIRES: weights.size() is a multiple of gram.size.  Errors: those of InverseFactor and
-/// `begin`.
+/// REQUIRES: one group; weights.size() is a multiple of gram.size.  Errors: those of InverseFactor
+/// and `begin`.
 Result<void> RoundRows(const Gram& gram, std::vector<double>& weights, const RowRounding& rounding);
 
 }  // namespace qtx::quantize

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "descent.h"
 #include "gptq.h"
 
 namespace qtx::quantize {
@@ -111,15 +112,21 @@ class Storing {
         q_(LayoutOf(settings.weights, axes, weights)) {}
 
   Result<void> ChooseAll();
-  Result<void> RoundBy(const Gram& gram);
+  Result<void> RoundBy(const WeightRounding& rounding);
   Result<StoredConstant> Finish();
 
  private:
   Result<void> Choose(std::size_t p, std::span<const float> values);
-  Result<void> ChooseBlock(const std::vector<double>& matrix, std::int64_t k, std::int64_t columns);
+  Result<void> RoundGroup(const WeightRounding& rounding, std::int64_t first, std::int64_t count);
+  Result<void> DescendAll(const Gram& gram, const std::vector<double>& reals, std::int64_t first);
+  Filter FilterOf(std::int64_t column, std::int64_t size) const;
+  Result<void> ChooseBlock(const std::vector<double>& matrix, std::int64_t k, std::int64_t first,
+                           std::int64_t columns);
+  // The place of a weight: k counts along all that is reduced, `column` the outputs.
   std::size_t At(std::int64_t k, std::int64_t column) const {
-    const std::int64_t row = *axes_.reduced == 0 ? k : column;
-    return static_cast<std::size_t>(row * dims_[1] + (*axes_.reduced == 0 ? column : k));
+    const std::int64_t outputs = dims_[static_cast<std::size_t>(*axes_.output)];
+    const std::int64_t size = std::ssize(values_) / outputs;
+    return static_cast<std::size_t>(*axes_.reduced == 0 ? k * outputs + column : column * size + k);
   }
   Parameters Of(std::size_t p) const { return {q_.scale[p], q_.offset[p]}; }
 
@@ -166,45 +173,106 @@ Result<void> Storing::ChooseAll() {
   return {};
 }
 
-// The parameters of the blocks that begin at row `k` of `matrix`, one a column.
+// The parameters of the blocks that begin at row `k` of `matrix`, one a column from `first` on.
 Result<void> Storing::ChooseBlock(const std::vector<double>& matrix, std::int64_t k,
-                                  std::int64_t columns) {
+                                  std::int64_t first, std::int64_t columns) {
   const format::ParameterMap map(q_, dims_);
-  const std::int64_t size = dims_[static_cast<std::size_t>(*axes_.reduced)];
+  const std::int64_t size = std::ssize(matrix) / columns;
   std::vector<float> block;
   for (std::int64_t column = 0; column < columns; ++column) {
     block.clear();
     for (std::int64_t i = k; i < std::min(size, k + settings_.weights.block); ++i)
       block.push_back(static_cast<float>(matrix[static_cast<std::size_t>(i * columns + column)]));
     QTX_RETURN_IF_ERROR(CheckFinite(block));
-    const auto p = static_cast<std::size_t>(map(static_cast<std::int64_t>(At(k, column))));
+    const auto p = static_cast<std::size_t>(map(static_cast<std::int64_t>(At(k, first + column))));
     QTX_RETURN_IF_ERROR(Choose(p, block));
   }
   return {};
 }
 
-Result<void> Storing::RoundBy(const Gram& gram) {
+// Rounds the weights of `count` outputs from `first` on, which share the rows of `gram`.
+Result<void> Storing::RoundGroup(const WeightRounding& rounding, std::int64_t first,
+                                 std::int64_t count) {
+  const Gram& gram = *rounding.gram;
   const format::ParameterMap map(q_, dims_);
-  const std::int64_t columns = std::ssize(values_) / gram.size;
-  std::vector<double> matrix(values_.size());
+  std::vector<double> matrix(static_cast<std::size_t>(gram.size * count));
   for (std::int64_t k = 0; k < gram.size; ++k) {
-    for (std::int64_t column = 0; column < columns; ++column)
-      matrix[static_cast<std::size_t>(k * columns + column)] =
-          static_cast<double>(values_[At(k, column)]);
+    for (std::int64_t column = 0; column < count; ++column)
+      matrix[static_cast<std::size_t>(k * count + column)] =
+          static_cast<double>(values_[At(k, first + column)]);
   }
+  const std::vector<double> reals = rounding.descends ? matrix : std::vector<double>();
   const bool blocks = q_.axis.size() == 2;
   const auto begin = [&](std::int64_t k) -> Result<void> {
-    return blocks && k % settings_.weights.block == 0 ? ChooseBlock(matrix, k, columns)
+    return blocks && k % settings_.weights.block == 0 ? ChooseBlock(matrix, k, first, count)
                                                       : Result<void>();
   };
   const auto stored = [&](std::int64_t k, std::int64_t column, float real) {
-    const std::size_t at = At(k, column);
+    const std::size_t at = At(k, first + column);
     values_[at] = real;
     const Parameters own = Of(static_cast<std::size_t>(map(static_cast<std::int64_t>(at))));
     return static_cast<double>(own.scale) *
            static_cast<double>(StoredFloat(real, own, stored_) - own.offset);
   };
-  return RoundRows(gram, matrix, {begin, stored});
+  QTX_RETURN_IF_ERROR(RoundRows(gram, matrix, {begin, stored}));
+  return rounding.descends ? DescendAll(gram, reals, first) : Result<void>();
+}
+
+// The weights of an output as GPTQ has left them, without their reals.
+Filter Storing::FilterOf(std::int64_t column, std::int64_t size) const {
+  const format::ParameterMap map(q_, dims_);
+  Filter filter;
+  filter.block = q_.axis.size() == 2 ? settings_.weights.block : size;
+  filter.fits_scales = !q_.axis.empty() && spec_.scheme != format::Scheme::kAsymmetricPow2 &&
+                       spec_.scheme != format::Scheme::kSymmetricPow2;
+  for (std::int64_t k = 0; k < size; ++k) {
+    const std::size_t at = At(k, column);
+    const auto p = static_cast<std::size_t>(map(static_cast<std::int64_t>(at)));
+    const std::int64_t offset = q_.offset[p];
+    filter.codes.push_back(StoredFloat(values_[at], Of(p), stored_) - offset);
+    if (k % filter.block != 0) continue;
+    filter.scales.push_back(q_.scale[p]);
+    filter.limits.push_back({stored_.min - offset, stored_.max - offset});
+    if (least_scales_.size() == q_.scale.size())
+      filter.least_scale = std::max(filter.least_scale, least_scales_[p]);
+  }
+  return filter;
+}
+
+// `reals`: the weights of the outputs from `first` on, as they were, [gram.size, outputs].
+Result<void> Storing::DescendAll(const Gram& gram, const std::vector<double>& reals,
+                                 std::int64_t first) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<double> h, DampedSums(gram));
+  const format::ParameterMap map(q_, dims_);
+  const std::int64_t count = std::ssize(reals) / gram.size;
+  for (std::int64_t column = 0; column < count; ++column) {
+    Filter filter = FilterOf(first + column, gram.size);
+    for (std::int64_t k = 0; k < gram.size; ++k)
+      filter.reals.push_back(reals[static_cast<std::size_t>(k * count + column)]);
+    Descend(h, filter);
+    for (std::int64_t k = 0; k < gram.size; ++k) {
+      const std::size_t at = At(k, first + column);
+      const float scale = filter.scales[static_cast<std::size_t>(k / filter.block)];
+      const auto p = static_cast<std::size_t>(map(static_cast<std::int64_t>(at)));
+      q_.scale[p] = scale;
+      values_[at] = scale * static_cast<float>(filter.codes[static_cast<std::size_t>(k)]);
+    }
+  }
+  return {};
+}
+
+Result<void> Storing::RoundBy(const WeightRounding& rounding) {
+  const Gram& gram = *rounding.gram;
+  const std::int64_t groups = gram.Groups();
+  if (groups < 1) return Error{ErrorCode::kInvalid, "", "found no sums, expected a triangle"};
+  const std::int64_t count = dims_[static_cast<std::size_t>(*axes_.output)] / groups;
+  const auto triangle = std::ssize(gram.sums) / groups;
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const auto begin = gram.sums.begin() + group * triangle;
+    const Gram own{gram.size, {begin, begin + triangle}};
+    QTX_RETURN_IF_ERROR(RoundGroup({&own, rounding.descends}, group * count, count));
+  }
+  return {};
 }
 
 Result<StoredConstant> Storing::Finish() {
@@ -227,12 +295,12 @@ Result<StoredConstant> Storing::Finish() {
 
 Result<StoredConstant> StoreWeights(const Tensor& weights, const Settings& settings,
                                     const WeightAxes& axes, std::span<const float> least_scales,
-                                    const Gram* gram) {
+                                    const WeightRounding& rounding) {
   if (weights.As<float>().empty()) return Error{ErrorCode::kInvalid, "", "has no elements"};
   QTX_RETURN_IF_ERROR(CheckFinite(weights.As<float>()));
   Storing storing(weights, settings, axes, least_scales);
   QTX_RETURN_IF_ERROR(storing.ChooseAll());
-  if (gram != nullptr) QTX_RETURN_IF_ERROR(storing.RoundBy(*gram));
+  if (rounding.gram != nullptr) QTX_RETURN_IF_ERROR(storing.RoundBy(rounding));
   return storing.Finish();
 }
 

@@ -18,15 +18,22 @@ struct StoredConstant {
   std::optional<BlockScales> levels;  // of which tensor.quantization has the products
 };
 
+/// How weights are rounded: to nearest without sums, else by GPTQ (gptq.h), and with `descends` by
+/// coordinate descent from there (descent.h).
+struct WeightRounding {
+  const Gram* gram = nullptr;  // of as many columns as weights make an output, for each group
+  bool descends = false;
+};
+
 /// `weights` (FLOAT) by `settings`; where they have no such axis, per tensor. `least_scales`: for
 /// each output channel a scale that must not be fallen below, or empty.
-/// With `gram`, whose size is that of the reduced axis of a matrix, by GPTQ (gptq.h): the scales of
-/// a block are those of its weights as they are when its turn comes, others those of the weights.
+/// By GPTQ the scales of a block are those of its weights as they are when its turn comes, others
+/// those of the weights.
 /// Errors: kInvalid for a value that is not finite; those of RangeOf, ChooseParameters and
 /// RoundRows.
 Result<StoredConstant> StoreWeights(const format::Tensor& weights, const Settings& settings,
                                     const WeightAxes& axes, std::span<const float> least_scales,
-                                    const Gram* gram = nullptr);
+                                    const WeightRounding& rounding = {});
 
 /// A constant operand with given parameters.  Errors: kInvalid for a value that is not finite.
 Result<format::Tensor> StoreConstant(const format::Tensor& real, const TypeSpec& spec,

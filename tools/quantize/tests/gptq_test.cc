@@ -50,12 +50,28 @@ TEST(StoreWeights, MakesUpForErrorsInTheNextRow) {
       settings.weights = *ParseWeights(text);
       const WeightAxes axes{.output = transposed ? 0 : 1, .reduced = transposed ? 1 : 0};
       const auto near = StoreWeights(w, settings, axes, {});
-      const auto gptq = StoreWeights(w, settings, axes, {}, &gram);
+      const auto gptq = StoreWeights(w, settings, axes, {}, {&gram});
       ASSERT_TRUE(near.has_value() && gptq.has_value());
       EXPECT_EQ(format::UnpackInt32(near->tensor), (std::vector<std::int32_t>{0, 0, 7})) << text;
       EXPECT_EQ(format::UnpackInt32(gptq->tensor), (std::vector<std::int32_t>{0, 1, 7})) << text;
       EXPECT_EQ(gptq->tensor.quantization->scale, std::vector<float>{1}) << text;
     }
+  }
+}
+
+// The same column as a filter of each of two groups, whose second has inputs without correlation.
+TEST(StoreWeights, RoundsEachGroupOfAConvByItsOwnSums) {
+  const Gram gram{3, {100, 99, 0, 100, 0, 0, 100, 0, 0, 100, 0, 0}};
+  Tensor w = *format::MakeTensor(ElementType::kFloat, {2, 1, 3, 1});
+  const std::vector<float> values = {0.4F, 0.4F, 7, 0.4F, 0.4F, 7};
+  std::ranges::copy(values, w.As<float>().begin());
+  for (const char* text : {"int4", "int4:per-tensor", "int4:block=32"}) {
+    Settings settings;
+    settings.weights = *ParseWeights(text);
+    const auto stored = StoreWeights(w, settings, {.output = 0, .reduced = 1}, {}, {&gram});
+    ASSERT_TRUE(stored.has_value());
+    EXPECT_EQ(format::UnpackInt32(stored->tensor), (std::vector<std::int32_t>{0, 1, 7, 0, 0, 7}))
+        << text;
   }
 }
 
@@ -66,7 +82,7 @@ TEST(StoreWeights, RoundsRowsWithoutCorrelationToNearest) {
   Settings settings;
   settings.weights = *ParseWeights("int4");
   const Gram gram{3, {5, 0, 0, 0, 0, 2}};
-  const auto stored = StoreWeights(w, settings, {.output = 1, .reduced = 0}, {}, &gram);
+  const auto stored = StoreWeights(w, settings, {.output = 1, .reduced = 0}, {}, {&gram});
   ASSERT_TRUE(stored.has_value());
   EXPECT_EQ(format::UnpackInt32(stored->tensor), (std::vector<std::int32_t>{0, -3, 1, 2, 7, -7}));
 }

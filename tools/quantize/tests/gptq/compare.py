@@ -8,7 +8,7 @@ shards, whose files must be equal; then quantized. Three things are held: the su
 codes against numpy's (as the paper has them: the inverse of the damped Hessian, its upper Cholesky factor, one row
 after the other; scales by this folder's README), and the error ||XW - XQ|| on inputs that calibration has not seen
 against that of rounding to nearest. Codes may differ where numpy's value lies within 1e-6 of a tie; the rows after
-such a one are not compared."""
+such a one are not compared. Of coordinate descent what it promises is held (descent.py)."""
 import pathlib
 import subprocess
 import sys
@@ -17,6 +17,8 @@ import tempfile
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
+
+from descent import hold
 
 BITS = 23
 KINDS = ['int4:block=32', 'uint4:asymmetric:block=16', 'int4', 'int8', 'uint8:asymmetric', 'int8:per-tensor', 'int2:block=16']
@@ -84,16 +86,17 @@ def parameters(values, low, high, unsigned):
     return (np.float64(up(scale)) if scale > 0 else 1.0), 0
 
 
-def gptq(w, hessian, kind):
-    """The stored reals, and how far each value was from a tie."""
+def gptq(w, hessian, kind, all_weights=None):
+    """The stored reals, and how far each value was from a tie. `all_weights`: those of all groups, where one scale serves all."""
     low, high, unsigned, block, whole = type_of(kind)
     size, columns = w.shape
     w = w.astype(np.float64).copy()
+    whole = (w if all_weights is None else all_weights) if whole else None
     h = hessian.copy()
-    h += 0.01 * np.mean(np.diag(h)) * np.eye(size)
+    h += 0.01 * (np.mean(np.diag(h)) or 1) * np.eye(size)
     u = np.linalg.cholesky(np.linalg.inv(h)).T
     codes, scales, offsets, ties = (np.zeros((size, columns)) for _ in range(4))
-    one = [parameters(w if whole else w[:, c], low, high, unsigned) for c in range(columns)]
+    one = [parameters(w[:, c] if whole is None else whole, low, high, unsigned) for c in range(columns)]
     for k in range(size):
         if block and k % block == 0:
             one = [parameters(w[k:k + block, c].astype(np.float32), low, high, unsigned) for c in range(columns)]
@@ -108,7 +111,7 @@ def gptq(w, hessian, kind):
 
 
 def stored(qtx, model, folder):
-    """The reals that a quantized model has for w: its lowered form, read by numpy."""
+    """Codes, scales and zero points of w, whose shapes go together: the lowered form, read by numpy."""
     call(qtx, 'lower', model, '-o', folder / 'lowered.onnx', '--opset', '25')
     graph = onnx.load(folder / 'lowered.onnx').graph
     constants = {i.name: i for i in graph.initializer}
@@ -122,7 +125,11 @@ def stored(qtx, model, folder):
     elif scale.ndim == 1:
         shape = [-1 if i == axis else 1 for i in range(2)]
         scale, zero = scale.reshape(shape), zero.reshape(shape)
-    return scale * (code - zero)
+    return code, scale, zero
+
+
+def reals(parts):
+    return parts[1] * (parts[0] - parts[2])
 
 
 def run(qtx, rng, case, folder):
@@ -156,18 +163,20 @@ def run(qtx, rng, case, folder):
         common = [folder / 'measured.onnx', '--activations', 'float', '--weights', kind, '-q']
         call(qtx, 'quantize', *common, '-o', folder / 'near.onnx')
         call(qtx, 'quantize', *common, '-o', folder / 'gptq.onnx', '--method', 'gptq', '--gram', folder / 'gram.onnx')
-        near, ours = (stored(qtx, folder / f'{name}.onnx', folder) for name in ('near', 'gptq'))
-        near, ours = (v.T if transposed else v for v in (near, ours))
+        call(qtx, 'quantize', *common, '-o', folder / 'descent.onnx', '--method', 'coordinate-descent', '--gram', folder / 'gram.onnx')
+        near, ours, down = (stored(qtx, folder / f'{name}.onnx', folder) for name in ('near', 'gptq', 'descent'))
+        near, ours, *parts = (v.T if transposed else v for v in (reals(near), reals(ours), *down))
+        hold(w.astype(np.float64), hessian, parts, (near, ours), type_of(kind)[:2])
         theirs, ties = gptq(w, hessian, kind)
         close = np.argwhere(ties < 1e-6)
         differ = np.argwhere(~np.isclose(ours, theirs, rtol=1e-6, atol=1e-9))
         free = [d for d in differ if not any(c[1] == d[1] and c[0] <= d[0] for c in close)]
         assert not free, (case, kind, free[:3], ours[tuple(free[0])], theirs[tuple(free[0])])
-        errors = [np.linalg.norm(held @ (w - q)) for q in (near, ours)]
+        errors = [np.linalg.norm(held @ (w - q)) for q in (near, ours, reals(parts))]
         assert errors[1] < errors[0], (case, kind, errors)
         spared += len(differ)
-        row.append(f'{kind} {errors[1] / errors[0]:.2f}')
-    print(f'case {case}: {len(KINDS)} x {w.size} weights agree but for {spared} after a tie; error over that of rounding to nearest: ' + ', '.join(row))
+        row.append(f'{kind} {errors[1] / errors[0]:.2f}, {errors[2] / errors[0]:.2f}')
+    print(f'case {case}: {len(KINDS)} x {w.size} weights agree but for {spared} after a tie; error of GPTQ and of coordinate descent over that of rounding to nearest: ' + ', '.join(row))
     return len(KINDS) * w.size
 
 

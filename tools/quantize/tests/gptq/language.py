@@ -6,7 +6,7 @@ calibration has seen, and SQNR of the logits.
 
 The text is the documentation in Python's own library (its modules' doc strings). The network: 16 bytes of context,
 an embedding of 32, three MatMul of 512 x 384, 384 x 384 and 384 x 256 with biases and Relu. Quantized by QTX to
-nearest and by GPTQ, by ONNX Runtime's MatMulNBits quantizer to nearest and by its HQQ; all run in ONNX Runtime."""
+nearest, by GPTQ and by coordinate descent, by ONNX Runtime's MatMulNBits quantizer to nearest and by its HQQ; all run in ONNX Runtime."""
 import ast
 import logging
 import pathlib
@@ -144,6 +144,7 @@ def main():
         for kind in ['int4:block=32', 'uint4:asymmetric:block=32', 'int4', 'int8']:
             row(f'qtx, {kind}, to nearest', by_qtx(qtx, folder, kind))
             row(f'qtx, {kind}, GPTQ', by_qtx(qtx, folder, kind, *gptq))
+            row(f'qtx, {kind}, coordinate descent', by_qtx(qtx, folder, kind, '--method', 'coordinate-descent', *gptq[2:]))
         row('qtx, int4:block=32, `--weight-range mse`', by_qtx(qtx, folder, 'int4:block=32', '--weight-range', 'mse'))
         row('ONNX Runtime, MatMulNBits, blocks of 32, to nearest', by_onnxruntime(folder, 32, False))
         row('ONNX Runtime, MatMulNBits, blocks of 32, HQQ', by_onnxruntime(folder, 32, True))

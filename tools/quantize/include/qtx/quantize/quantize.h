@@ -73,19 +73,22 @@ Result<std::vector<Rule>> ParseRules(std::string_view text, const std::string& p
 /// Measures the statistics of a model again, per axis 1 and with histograms.
 using Measure = std::function<Result<format::Model>(const format::Model&)>;
 
-/// Sums X^T X of the inputs X of a product, over samples: the upper triangle, row-major, in any
-/// unit.
+/// Sums X^T X of the rows X of a product, over samples: the upper triangle, row-major, in any unit;
+/// of a Conv one for each group.
 struct Gram {
   std::int64_t size = 0;  // columns of X
   std::vector<double> sums;
+
+  std::int64_t Groups() const { return size < 1 ? 0 : std::ssize(sums) / (size * (size + 1) / 2); }
 };
 
 struct Options {
   Settings settings;
-  /// By the name of X in the model's flat form. Not empty: the integer weights of MatMul and Gemm
-  /// are rounded by GPTQ (gptq.h); the ledger names those without sums, which are rounded to
-  /// nearest.
+  /// By the name of graph::RowsOf in the model's flat form. Not empty: the integer weights of
+  /// MatMul, Gemm and Conv are rounded by GPTQ (gptq.h); the ledger names those without sums, which
+  /// are rounded to nearest.
   std::map<std::string, Gram> grams;
+  bool descend = false;       // with sums: coordinate descent follows GPTQ (descent.h)
   std::vector<Rule> rules;    // later rules override earlier ones
   bool quantized_io = false;  // quantize graph inputs and outputs too; else Casts convert them
   bool equalize = false;      // cross-layer equalization (equalize.cc)
