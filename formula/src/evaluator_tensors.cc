@@ -60,6 +60,14 @@ formula::Part PartOf(Function function) {
       return formula::Part::kScale;
     case Function::kOffset:
       return formula::Part::kOffset;
+    case Function::kFineScale:
+      return formula::Part::kFineScale;
+    case Function::kCoarseScale:
+      return formula::Part::kCoarseScale;
+    case Function::kFineBase:
+      return formula::Part::kFineBase;
+    case Function::kCoarseBase:
+      return formula::Part::kCoarseBase;
     default:
       return formula::Part::kBase;
   }
@@ -214,6 +222,10 @@ Result<Value> Evaluator::Parameter(const Code& code, const Operand& operand, for
   }
   if (part == formula::Part::kScale) return operand.Scale(parameter);
   if (part == formula::Part::kBase) return Value(operand.Base(parameter));
+  if (part == formula::Part::kFineScale) return operand.FineScale(parameter);
+  if (part == formula::Part::kCoarseScale) return operand.CoarseScale(parameter);
+  if (part == formula::Part::kFineBase) return operand.FineBase(parameter);
+  if (part == formula::Part::kCoarseBase) return operand.CoarseBase(parameter);
   return Value(operand.Offset(parameter));
 }
 
@@ -247,6 +259,8 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
       return Value(std::int64_t{format::BitWidth(type)});
     case Function::kParameters:
       return Value(operand.parameters());
+    case Function::kScaleLevels:
+      return Value(operand.scale_levels());
     case Function::kIsQuantized:
       return Value(operand.is_quantized());
     case Function::kIsPerTensor:

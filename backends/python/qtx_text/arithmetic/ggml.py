@@ -1,4 +1,4 @@
-"""ggml's products of FLOAT rows by constant weights in blocks of 32."""
+"""ggml's products of FLOAT rows by constant weights in blocks of 32, and in super-blocks of 256."""
 import math
 
 from .. import reals as R
@@ -7,6 +7,7 @@ from .base import clamp
 from .binary32 import Float32
 
 BLOCK = 32
+SUPER = 256
 
 
 def half(v):
@@ -21,23 +22,105 @@ def fits(n):
     return -2 ** 31 <= n < 2 ** 31
 
 
+class SuperBlock:
+    """256 weights: the real of number k is scale * factors[k] * codes[k] + base * bases[k]."""
+
+    def __init__(self, codes, factors, bases, scale, base):
+        self.codes, self.factors, self.bases, self.scale, self.base = codes, factors, bases, scale, base
+
+
+class SuperBlocks:
+    """The columns of w (ggml.S5), and those of x as codes (ggml.S6)."""
+
+    def __init__(self, kind, columns):
+        self.kind, self.columns = kind, columns
+
+    @staticmethod
+    def kind_of(w):
+        """The type of ggml, how many elements share a factor, and the least and the greatest factor."""
+        name, q = w.type.name, w.quant
+        if q.of_scales is None or len(q.message.scale_levels) < 2:
+            return None
+        if name == "UINT4Q":
+            return "Q4_K", 32, 0, 63
+        if name == "UINT8Q" and q.hi <= 31:
+            return "Q5_K", 32, 0, 63
+        if name == "INT8Q" and q.lo >= -32 and q.hi <= 31 and q.bases is None:
+            return "Q6_K", 16, -128, 127
+        return None
+
+    @classmethod
+    def of(cls, p):
+        """None where ggml.S5 does not take w."""
+        w, axis = p.w, 1 - p.weight_axis
+        kind = cls.kind_of(w)
+        depth = w.dims[axis]
+        if kind is None or depth % SUPER or not depth:
+            return None
+        name, shared, least, greatest = kind
+        q, index = w.quant, w.quant.index(w.dims)
+        fine, coarse = q.of_scales
+        fine_base, coarse_base = q.of_bases or ([0.0] * len(fine), [1.0] * len(fine))
+        columns = []
+        for j in range(w.dims[1 - axis]):
+            column = []
+            for k in range(0, depth, SUPER):
+                elements = [i * w.dims[1] + j if axis == 0 else j * depth + i for i in range(k, k + SUPER)]
+                at = [index[e] if index else 0 for e in elements]
+                for i, n in enumerate(at):
+                    first = at[i - i % shared]
+                    if fine[n] != fine[first] or fine_base[n] != fine_base[first]:
+                        return None
+                    if coarse[n] != coarse[at[0]] or coarse_base[n] != coarse_base[at[0]]:
+                        return None
+                    if any(f != math.floor(f) or not least <= f <= greatest for f in (fine[n], fine_base[n])):
+                        return None
+                scale, base = coarse[at[0]], coarse_base[at[0]]
+                if half(scale) != scale or half(base) != base:
+                    return None
+                column.append(SuperBlock([w.data[e] for e in elements], [int(fine[n]) for n in at],
+                                         [int(fine_base[n]) for n in at], scale, base))
+            columns.append(column)
+        return cls(name, columns)
+
+    @staticmethod
+    def quantize(values):
+        """ggml.S6."""
+        greatest = 0.0
+        for v in values:
+            if abs(v) > abs(greatest):
+                greatest = v
+        if greatest == 0:
+            return [0] * SUPER, 0.0
+        if math.isinf(greatest):
+            return [0] * SUPER, math.inf
+        inverse = R.div32(-127.0, greatest)
+        codes = [f32(inverse * v) for v in values]
+        return ([R.half_even(exact(c)) if math.isfinite(c) else 0 for c in codes],
+                0.0 if math.isinf(inverse) else R.div32(1.0, inverse))
+
+
 class Ggml(Float32):
-    """ggml.S1 to S4."""
+    """ggml.S1 to S7."""
 
     name, stem = "ggml", "ggml"
     scales_may_be_signed = True  # of w: ggml.S1
 
     @staticmethod
-    def takes(call, p):  # ggml.S1
+    def multiplies(call, p):
+        """Whether node and types are those of ggml.S1, whatever the storage and the base of w."""
         x, w, y = p.x, p.w, call.outs[0]
-        if call.op not in ("MatMul", "Gemm") or x.type.code != 1 or y.type.code != 1 or w.type.code not in (1003, 1022):
+        if call.op not in ("MatMul", "Gemm") or x.type.code != 1 or y.type.code != 1 or w.quant is None:
             return False
-        if not w.initializer or len(w.dims) != 2 or any(w.quant.offsets) or w.quant.bases is not None or not x.dims:
+        if not w.initializer or len(w.dims) != 2 or any(w.quant.offsets) or not x.dims or 0 in x.dims:
             return False
-        if call.op == "Gemm" and (p.bias is not None or p.alpha != 1 or call.attr("transA", 0)):
+        return call.op == "MatMul" or p.bias is None and p.alpha == 1 and not call.attr("transA", 0)
+
+    @classmethod
+    def takes(cls, call, p):  # ggml.S1
+        if not cls.multiplies(call, p) or p.w.type.code not in (1003, 1022) or p.w.quant.bases is not None:
             return False
-        depth = w.dims[1 - p.weight_axis]
-        return 0 not in x.dims and depth % BLOCK == 0
+        return p.w.dims[1 - p.weight_axis] % BLOCK == 0
 
     @staticmethod
     def scales_of(p):
@@ -56,6 +139,10 @@ class Ggml(Float32):
 
     def plan_products(self, call, products):
         p = products
+        if self.multiplies(call, p):
+            columns = SuperBlocks.of(p)
+            if columns is not None:
+                return lambda: self.super_products(p, columns)
         scales = self.scales_of(p) if self.takes(call, p) else None
         if scales is None:
             return super().plan_products(call, p)
@@ -71,6 +158,28 @@ class Ggml(Float32):
                 out.append(self.total(known[xi[0]], weights, [scales[j] for j in wi[::BLOCK]], narrow))
             return out
         return compute
+
+    def super_products(self, p, columns):
+        out, known = [], {}
+        for m, (xi, _) in enumerate(p.taps()):
+            if xi[0] not in known:
+                known[xi[0]] = [SuperBlocks.quantize([p.x.data[i] for i in xi[b:b + SUPER]])
+                                for b in range(0, len(xi), SUPER)]
+            out.append(self.super_total(known[xi[0]], columns.columns[m % len(columns.columns)], columns.kind))
+        return out
+
+    @staticmethod
+    def super_total(rows, column, kind):
+        """ggml.S7."""
+        held, total = [0.0] * 8, 0.0
+        for (codes, step), w in zip(rows, column):
+            products = [a * b * f for a, b, f in zip(codes, w.codes, w.factors)]
+            d, base = f32(w.scale * step), f32(w.base * step)
+            held = [f32(h + f32(d * float(sum(products[lane::8])))) for lane, h in enumerate(held)]
+            total = f32(total + f32(base * float(sum(a * b for a, b in zip(codes, w.bases)))))
+        for h in held:
+            total = f32(total + h)
+        return total
 
     def block(self, values):
         """The codes of a block and its scale (ggml.S2)."""
@@ -96,7 +205,7 @@ class Ggml(Float32):
 
 
 class GgmlAvx2(Ggml):
-    """ggml_avx2.S1 to S3."""
+    """ggml_avx2.S1 to S5."""
 
     name, stem = "ggml-avx2", "ggml_avx2"
 
@@ -127,5 +236,28 @@ class GgmlAvx2(Ggml):
             step = f32(s * d)
             products = [self.signed(a, b) for a, b in zip(codes, w)]
             held = [R.fma32(step, float(sum(products[4 * k:4 * k + 4])), held[k]) for k in range(8)]
-        a, b, c, d = (f32(held[k + 4] + held[k]) for k in range(4))
+        return self.of_four([f32(held[k + 4] + held[k]) for k in range(4)])
+
+    @staticmethod
+    def of_four(held):
+        a, b, c, d = held
         return f32(f32(a + c) + f32(b + d))
+
+    @classmethod
+    def super_total(cls, rows, column, kind):  # ggml_avx2.S4, S5
+        held, bases, base_sum = [0.0] * 8, [0.0] * 4, 0.0
+        less = 32 if kind == "Q6_K" else 0
+        for (codes, step), w in zip(rows, column):
+            products = [a * (b + less) * f for a, b, f in zip(codes, w.codes, w.factors)]
+            back = [a * less * f for a, f in zip(codes, w.factors)]
+            d, base = f32(w.scale * step), f32(w.base * step)
+            for lane in range(8):
+                whole = sum(sum(products[32 * n + 4 * lane:32 * n + 4 * lane + 4]) for n in range(8))
+                held[lane] = R.fma32(d, f32(float(whole - sum(back[32 * lane:32 * lane + 32]))), held[lane])
+            by_bases = [a * b for a, b in zip(codes, w.bases)]
+            bases = [R.fma32(base, float(sum(by_bases[64 * k:64 * k + 64])), bases[k]) for k in range(4)]
+            base_sum = R.fma32(base, float(sum(by_bases)), base_sum)
+        total = cls.of_four([f32(held[k + 4] + held[k]) for k in range(4)])
+        if kind == "Q6_K":
+            return total
+        return f32(total + (cls.of_four(bases) if kind == "Q4_K" else base_sum))
