@@ -288,6 +288,9 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
                                 "table");
       }
       return ListOfValues(operand.quantization()->code_book);
+    case Function::kHasTable:
+      return Value(table != nullptr ||
+                   (operand.is_quantized() && !operand.quantization()->code_book.empty()));
     case Function::kLeast:
       return Value(operand.Least());
     default:

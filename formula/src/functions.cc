@@ -77,6 +77,7 @@ constexpr std::array kFunctions = {
     FunctionRow{"requantization", Function::kRequantization, 1, 1},
     FunctionRow{"has_integer_form", Function::kHasIntegerForm, 1, 1},
     FunctionRow{"table", Function::kTable, 1, 1},
+    FunctionRow{"has_table", Function::kHasTable, 1, 1},
     FunctionRow{"stored", Function::kStored, 1, kMany},
     FunctionRow{"exact_real", Function::kExactReal, 1, kMany},
     FunctionRow{"is_negative", Function::kIsNegative, 1, kMany},

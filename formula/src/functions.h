@@ -75,6 +75,7 @@ enum class Function {
   kRequantization,
   kHasIntegerForm,
   kTable,
+  kHasTable,
   kStored,  // from here to kCoarseBase, parts of one element
   kExactReal,
   kIsNegative,

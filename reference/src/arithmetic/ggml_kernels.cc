@@ -38,13 +38,16 @@ enum class BlockKind { kQ4_0, kQ8_0, kWithBase, kBook };
 
 std::optional<BlockKind> BlockKindOf(const Tensor& w) {
   const format::Quantization& q = *w.quantization;
-  const bool book = format::HasCodeBook(q);
-  if (w.elem_type == ElementType::kInt4Q && !format::HasBase(q)) return BlockKind::kQ4_0;
-  if (w.elem_type == ElementType::kInt8Q && !format::HasBase(q)) return BlockKind::kQ8_0;
-  if (w.elem_type == ElementType::kUint4Q && book && !format::HasBase(q)) return BlockKind::kBook;
+  const bool based = HasNonzeroBase(q);
+  if (format::HasCodeBook(q)) {
+    const bool is_book = w.elem_type == ElementType::kUint4Q && !based;
+    return is_book ? std::optional(BlockKind::kBook) : std::nullopt;
+  }
+  if (w.elem_type == ElementType::kInt4Q && !based) return BlockKind::kQ4_0;
+  if (w.elem_type == ElementType::kInt8Q && !based) return BlockKind::kQ8_0;
   const bool five_bits =
       w.elem_type == ElementType::kUint8Q && format::StoredRange(w.elem_type, q).max <= 31;
-  if (!book && (w.elem_type == ElementType::kUint4Q || five_bits)) return BlockKind::kWithBase;
+  if (w.elem_type == ElementType::kUint4Q || five_bits) return BlockKind::kWithBase;
   return std::nullopt;
 }
 

@@ -23,6 +23,11 @@ float ToHalf(float value) {
   return std::ldexp(RoundFloat(std::ldexp(value, -unit), TieRule::kHalfEven), unit);
 }
 
+bool HasNonzeroBase(const format::Quantization& q) {
+  return format::HasBase(q) && std::ranges::any_of(q.base_levels[0].value,
+                                                   [](float base) { return base != 0; });
+}
+
 std::optional<std::size_t> GgmlSummedAxis(const Call& call) {
   const Tensor* x = call.Input(0);
   const Tensor* w = call.Input(1);

@@ -43,19 +43,20 @@ struct SuperKind {
   enum Name { kQ2K, kQ3K, kQ4K, kQ5K, kQ6K } name;
   int64_t shared;       // elements that share a factor
   int64_t least, most;  // factors
+  int64_t most_base;    // factors of the base, from 0 on
 };
 
 std::optional<SuperKind> SuperKindOf(const Tensor& w) {
   const format::IntegerRange range = format::StoredRange(w.elem_type, *w.quantization);
-  const bool has_base = format::HasBase(*w.quantization);
+  const bool has_base = HasNonzeroBase(*w.quantization);
   if (format::HasCodeBook(*w.quantization)) return std::nullopt;
-  if (w.elem_type == ElementType::kUint2Q) return SuperKind{SuperKind::kQ2K, 16, 0, 15};
-  if (w.elem_type == ElementType::kUint4Q) return SuperKind{SuperKind::kQ4K, 32, 0, 63};
+  if (w.elem_type == ElementType::kUint2Q) return SuperKind{SuperKind::kQ2K, 16, 0, 15, 15};
+  if (w.elem_type == ElementType::kUint4Q) return SuperKind{SuperKind::kQ4K, 32, 0, 63, 63};
   if (w.elem_type == ElementType::kUint8Q && range.max <= 31)
-    return SuperKind{SuperKind::kQ5K, 32, 0, 63};
+    return SuperKind{SuperKind::kQ5K, 32, 0, 63, 63};
   if (w.elem_type != ElementType::kInt8Q || has_base) return std::nullopt;
-  if (range.min >= -4 && range.max <= 3) return SuperKind{SuperKind::kQ3K, 16, -32, 31};
-  if (range.min >= -32 && range.max <= 31) return SuperKind{SuperKind::kQ6K, 16, -128, 127};
+  if (range.min >= -4 && range.max <= 3) return SuperKind{SuperKind::kQ3K, 16, -32, 31, 63};
+  if (range.min >= -32 && range.max <= 31) return SuperKind{SuperKind::kQ6K, 16, -128, 127, 63};
   return std::nullopt;
 }
 
@@ -200,8 +201,8 @@ class SuperBlockReader {
   static float At(const std::vector<float>& values, std::size_t i) {
     return values[values.size() == 1 ? 0 : i];
   }
-  bool IsFactor(float value) const {
-    return value >= static_cast<float>(kind_.least) && value <= static_cast<float>(kind_.most) &&
+  static bool IsInteger(float value, int64_t least, int64_t most) {
+    return value >= static_cast<float>(least) && value <= static_cast<float>(most) &&
            value == std::floor(value);
   }
 
@@ -218,7 +219,7 @@ class SuperBlockReader {
       const float factor = At(factors_.fine_scale, i), base = At(factors_.fine_base, i);
       if (At(factors_.coarse_scale, i) != column.scale ||
           At(factors_.coarse_base, i) != column.base || factor != At(factors_.fine_scale, shared) ||
-          base != At(factors_.fine_base, shared) || !IsFactor(factor) || !IsFactor(base)) {
+          base != At(factors_.fine_base, shared) || !IsInteger(factor, kind_.least, kind_.most) || !IsInteger(base, 0, kind_.most_base)) {
         return false;
       }
       column.factors[k / kGroupSize] = static_cast<std::int32_t>(factor);
