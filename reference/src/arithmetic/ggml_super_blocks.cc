@@ -33,7 +33,7 @@ struct SuperRow {
 
 // One of w: real = scale * factors[k / 16] * codes[k] + base * bases[k / 16].
 struct SuperColumn {
-  std::array<std::int8_t, kSuperSize> codes = {};
+  std::array<std::int16_t, kSuperSize> codes = {};  // a UINT8Q may have more than its range
   std::array<std::int32_t, kSuperSize / kGroupSize> factors = {}, bases = {};
   float scale = 0, base = 0;
 };
@@ -219,12 +219,13 @@ class SuperBlockReader {
       const float factor = At(factors_.fine_scale, i), base = At(factors_.fine_base, i);
       if (At(factors_.coarse_scale, i) != column.scale ||
           At(factors_.coarse_base, i) != column.base || factor != At(factors_.fine_scale, shared) ||
-          base != At(factors_.fine_base, shared) || !IsInteger(factor, kind_.least, kind_.most) || !IsInteger(base, 0, kind_.most_base)) {
+          base != At(factors_.fine_base, shared) || !IsInteger(factor, kind_.least, kind_.most) ||
+          !IsInteger(base, 0, kind_.most_base)) {
         return false;
       }
       column.factors[k / kGroupSize] = static_cast<std::int32_t>(factor);
       column.bases[k / kGroupSize] = static_cast<std::int32_t>(base);
-      column.codes[k] = static_cast<std::int8_t>(codes_[static_cast<std::size_t>(element)]);
+      column.codes[k] = static_cast<std::int16_t>(codes_[static_cast<std::size_t>(element)]);
     }
     return true;
   }

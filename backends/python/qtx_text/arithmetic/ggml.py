@@ -190,11 +190,11 @@ class Ggml(Float32):
         for (codes, step), w in zip(rows, column):
             products = [a * b * f for a, b, f in zip(codes, w.codes, w.factors)]
             d, base = f32(w.scale * step), f32(w.base * step)
-            term = f32(base * float(sum(a * b for a, b in zip(codes, w.bases))))
+            term = f32(base * f32(float(sum(a * b for a, b in zip(codes, w.bases)))))
             if kind == "Q2_K":
-                total = f32(total + f32(f32(d * float(sum(products))) + term))
+                total = f32(total + f32(f32(d * f32(float(sum(products)))) + term))
                 continue
-            held = [f32(h + f32(d * float(sum(products[lane::8])))) for lane, h in enumerate(held)]
+            held = [f32(h + f32(d * f32(float(sum(products[lane::8]))))) for lane, h in enumerate(held)]
             total = f32(total + term)
         for h in held:
             total = f32(total + h)
