@@ -1,21 +1,27 @@
 // Parameters as the two factors of FactorsOf: quantization.S6.
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "qtx/format/levels.h"
 #include "qtx/format/tensor.h"
 
-namespace qtx::format {
+namespace qtx::format::factors_test {
 namespace {
 
 // UINT4Q [1, 4] in blocks of two.
-Model WithWeights(Quantization q) {
+Model WithWeights(const Quantization& q) {
   Model model;
   model.graph.initializers.push_back(ToTensorData("w", *MakeTensor(ElementType::kUint4, {1, 4})));
-  q.axis = {0, 1};
-  q.block_shape = {1, 2};
   ValueInfo& info = model.graph.values.emplace_back();
   info.name = "w";
-  info.type = {.elem_type = ElementType::kUint4Q, .shape = ToShape({1, 4}), .quantization = q};
+  info.type.emplace();
+  info.type->elem_type = ElementType::kUint4Q;
+  info.type->shape = ToShape(Dims{1, 4});
+  info.type->quantization = q;
+  info.type->quantization->axis = {0, 1};
+  info.type->quantization->block_shape = {1, 2};
   return model;
 }
 
@@ -26,12 +32,21 @@ Factors FactorsIn(const Quantization& q) {
   return factors.has_value() ? *factors : Factors();
 }
 
-BlockFactors ForAll(float value) { return {.value = {value}, .tensor = {}, .block_shape = {1, 4}}; }
+BlockFactors Each(std::vector<float> values) {
+  BlockFactors level;
+  level.value = std::move(values);
+  return level;
+}
+BlockFactors ForAll(float value) {
+  BlockFactors level = Each({value});
+  level.block_shape = {1, 4};
+  return level;
+}
 
 TEST(Factors, AreTheFirstLevelAndTheProductOfTheOthers) {
   Quantization q;
-  q.scale_levels = {{.value = {3, 5}}, ForAll(0.5F), ForAll(-0.25F)};
-  q.base_levels = {{.value = {1, 2}}, ForAll(-1)};
+  q.scale_levels = {Each({3, 5}), ForAll(0.5F), ForAll(-0.25F)};
+  q.base_levels = {Each({1, 2}), ForAll(-1)};
   const Factors factors = FactorsIn(q);
   EXPECT_EQ(factors.fine_scale, (std::vector<float>{3, 5}));
   EXPECT_EQ(factors.coarse_scale, (std::vector<float>{-0.125F, -0.125F}));
@@ -52,7 +67,7 @@ TEST(Factors, OfParametersWithoutLevelsAreThese) {
 
 TEST(Factors, AreRefusedWithTheLevelsThatTheyAreOf) {
   Quantization q;
-  q.scale_levels = {{.value = {3}}, ForAll(0.5F)};
+  q.scale_levels = {Each({3}), ForAll(0.5F)};
   const Model model = WithWeights(q);
   const auto factors = FactorsOf(ModelView(model), *model.graph.values[0].type, "w");
   ASSERT_FALSE(factors.has_value());
@@ -60,4 +75,4 @@ TEST(Factors, AreRefusedWithTheLevelsThatTheyAreOf) {
 }
 
 }  // namespace
-}  // namespace qtx::format
+}  // namespace qtx::format::factors_test
