@@ -195,29 +195,34 @@ std::optional<std::vector<std::int32_t>> WeightsOf(const Tensor& w) {
   return weights;
 }
 
-// Column after column of w; nullopt where a block has no FLOAT16 scale, and base, for all of it.
+// A block from element `first` on, `step` elements apart; nullopt where it has no FLOAT16 scale,
+// and base, for all of it.
+std::optional<Block> BlockAt(const format::Quantization& q, const format::ParameterMap& map,
+                             std::span<const std::int32_t> weights, int64_t first, int64_t step) {
+  Block block{.scale = format::ScaleAt(q, map(first)), .base = format::BaseAt(q, map(first))};
+  bool fits = ToHalf(block.scale) == block.scale && ToHalf(block.base) == block.base;
+  for (int64_t e = 0; e < kBlockSize && fits; ++e) {
+    const int64_t element = first + e * step, parameter = map(element);
+    fits =
+        format::ScaleAt(q, parameter) == block.scale && format::BaseAt(q, parameter) == block.base;
+    block.codes[static_cast<std::size_t>(e)] = weights[static_cast<std::size_t>(element)];
+  }
+  return fits ? std::optional(block) : std::nullopt;
+}
+
+// Column after column of w; nullopt where a block is none.
 std::optional<std::vector<Block>> BlocksOf(const Tensor& w, std::size_t axis) {
   const int64_t depth = w.dims[axis], columns = w.dims[1 - axis];
   const int64_t step = axis == 0 ? columns : 1, next = axis == 0 ? 1 : depth;
-  if (depth % kBlockSize != 0) return std::nullopt;
-  const format::Quantization& q = *w.quantization;
-  const format::ParameterMap map(q, w.dims);
   const auto weights = WeightsOf(w);
-  if (!weights) return std::nullopt;
+  if (depth % kBlockSize != 0 || !weights) return std::nullopt;
+  const format::ParameterMap map(*w.quantization, w.dims);
   std::vector<Block> blocks;
   for (int64_t column = 0; column < columns; ++column) {
     for (int64_t k = 0; k < depth; k += kBlockSize) {
-      const int64_t first = column * next + k * step;
-      Block& block = blocks.emplace_back(
-          Block{.scale = format::ScaleAt(q, map(first)), .base = format::BaseAt(q, map(first))});
-      if (ToHalf(block.scale) != block.scale || ToHalf(block.base) != block.base)
-        return std::nullopt;
-      for (int64_t e = 0; e < kBlockSize; ++e) {
-        const int64_t element = first + e * step, parameter = map(element);
-        if (format::ScaleAt(q, parameter) != block.scale) return std::nullopt;
-        if (format::BaseAt(q, parameter) != block.base) return std::nullopt;
-        block.codes[static_cast<std::size_t>(e)] = (*weights)[static_cast<std::size_t>(element)];
-      }
+      const auto block = BlockAt(*w.quantization, map, *weights, column * next + k * step, step);
+      if (!block) return std::nullopt;
+      blocks.push_back(*block);
     }
   }
   return blocks;
