@@ -73,6 +73,25 @@ formula::Part PartOf(Function function) {
   }
 }
 
+Value PartOfParameter(const Operand& operand, formula::Part part, std::int64_t parameter) {
+  switch (part) {
+    case formula::Part::kScale:
+      return operand.Scale(parameter);
+    case formula::Part::kBase:
+      return Value(operand.Base(parameter));
+    case formula::Part::kFineScale:
+      return operand.FineScale(parameter);
+    case formula::Part::kCoarseScale:
+      return operand.CoarseScale(parameter);
+    case formula::Part::kFineBase:
+      return operand.FineBase(parameter);
+    case formula::Part::kCoarseBase:
+      return operand.CoarseBase(parameter);
+    default:
+      return Value(operand.Offset(parameter));
+  }
+}
+
 }  // namespace
 
 // The one tensor that a value stands for.
@@ -220,13 +239,7 @@ Result<Value> Evaluator::Parameter(const Code& code, const Operand& operand, for
     QTX_ASSIGN_OR_RETURN(const std::int64_t element, BroadcastElement(code, operand));
     parameter = operand.Parameter(element);
   }
-  if (part == formula::Part::kScale) return operand.Scale(parameter);
-  if (part == formula::Part::kBase) return Value(operand.Base(parameter));
-  if (part == formula::Part::kFineScale) return operand.FineScale(parameter);
-  if (part == formula::Part::kCoarseScale) return operand.CoarseScale(parameter);
-  if (part == formula::Part::kFineBase) return operand.FineBase(parameter);
-  if (part == formula::Part::kCoarseBase) return operand.CoarseBase(parameter);
-  return Value(operand.Offset(parameter));
+  return PartOfParameter(operand, part, parameter);
 }
 
 Result<Value> Evaluator::Part(const Code& code) {
