@@ -60,8 +60,35 @@ formula::Part PartOf(Function function) {
       return formula::Part::kScale;
     case Function::kOffset:
       return formula::Part::kOffset;
+    case Function::kFineScale:
+      return formula::Part::kFineScale;
+    case Function::kCoarseScale:
+      return formula::Part::kCoarseScale;
+    case Function::kFineBase:
+      return formula::Part::kFineBase;
+    case Function::kCoarseBase:
+      return formula::Part::kCoarseBase;
     default:
       return formula::Part::kBase;
+  }
+}
+
+Value PartOfParameter(const Operand& operand, formula::Part part, std::int64_t parameter) {
+  switch (part) {
+    case formula::Part::kScale:
+      return operand.Scale(parameter);
+    case formula::Part::kBase:
+      return Value(operand.Base(parameter));
+    case formula::Part::kFineScale:
+      return operand.FineScale(parameter);
+    case formula::Part::kCoarseScale:
+      return operand.CoarseScale(parameter);
+    case formula::Part::kFineBase:
+      return operand.FineBase(parameter);
+    case formula::Part::kCoarseBase:
+      return operand.CoarseBase(parameter);
+    default:
+      return Value(operand.Offset(parameter));
   }
 }
 
@@ -212,9 +239,7 @@ Result<Value> Evaluator::Parameter(const Code& code, const Operand& operand, for
     QTX_ASSIGN_OR_RETURN(const std::int64_t element, BroadcastElement(code, operand));
     parameter = operand.Parameter(element);
   }
-  if (part == formula::Part::kScale) return operand.Scale(parameter);
-  if (part == formula::Part::kBase) return Value(operand.Base(parameter));
-  return Value(operand.Offset(parameter));
+  return PartOfParameter(operand, part, parameter);
 }
 
 Result<Value> Evaluator::Part(const Code& code) {
@@ -247,6 +272,8 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
       return Value(std::int64_t{format::BitWidth(type)});
     case Function::kParameters:
       return Value(operand.parameters());
+    case Function::kScaleLevels:
+      return Value(operand.scale_levels());
     case Function::kIsQuantized:
       return Value(operand.is_quantized());
     case Function::kIsPerTensor:
@@ -274,6 +301,9 @@ Result<Value> Evaluator::TypeOf(const Code& code, const Operand& operand) const 
                                 "table");
       }
       return ListOfValues(operand.quantization()->code_book);
+    case Function::kHasTable:
+      return Value(table != nullptr ||
+                   (operand.is_quantized() && !operand.quantization()->code_book.empty()));
     case Function::kLeast:
       return Value(operand.Least());
     default:

@@ -64,6 +64,7 @@ enum class Function {
   kRealTypeOf,
   kBits,
   kParameters,
+  kScaleLevels,
   kIsQuantized,
   kIsPerTensor,
   kAxes,
@@ -74,12 +75,17 @@ enum class Function {
   kRequantization,
   kHasIntegerForm,
   kTable,
-  kStored,  // from here to kBase, parts of one element
+  kHasTable,
+  kStored,  // from here to kCoarseBase, parts of one element
   kExactReal,
   kIsNegative,
   kScale,
   kOffset,
   kBase,
+  kFineScale,
+  kCoarseScale,
+  kFineBase,
+  kCoarseBase,
   kLeast,
   kGreatest,
   kCountOf,
@@ -105,7 +111,7 @@ inline bool IsOfTensor(Function function) {
 
 /// Whether it gives a part of one element: without coordinates, of the one that broadcasts.
 inline bool IsOfElement(Function function) {
-  return function >= Function::kStored && function <= Function::kBase;
+  return function >= Function::kStored && function <= Function::kCoarseBase;
 }
 
 /// A function of numbers alone; kIf and those after it are the evaluator's.

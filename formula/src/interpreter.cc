@@ -70,6 +70,7 @@ Result<void> Interpreter::ReadTypes(const AddedTypes& types) {
   const format::ModelView view = format::ModelView::Indexed(model_);
   for (const format::TensorData& initializer : model_.graph.initializers) {
     QTX_ASSIGN_OR_RETURN(format::Tensor tensor, format::LoadInitializer(view, initializer.name));
+    if (tensor.quantization) QTX_RETURN_IF_ERROR(ReadFactors(view, initializer.name));
     constants_.emplace(initializer.name, std::move(tensor));
   }
   for (const format::ValueInfo& input : model_.graph.inputs) {
@@ -84,6 +85,13 @@ Result<void> Interpreter::ReadTypes(const AddedTypes& types) {
       QTX_ASSIGN_OR_RETURN(outputs.emplace_back(), TypeOf(view, name));
     }
   }
+  return {};
+}
+
+Result<void> Interpreter::ReadFactors(const format::ModelView& view, const std::string& name) {
+  const format::TensorType& type = *view.FindValue(name)->type;
+  if (!format::HasLevels(*type.quantization)) return {};
+  QTX_ASSIGN_OR_RETURN(factors_[name], format::FactorsOf(view, type, name));
   return {};
 }
 
@@ -171,6 +179,8 @@ Call Interpreter::CallOf(std::size_t i, const Values& values) const {
     call.inputs.push_back(input.empty() || found == values.end() ? nullptr : found->second);
     call.initializers.push_back(constants_.contains(input));
     call.tables.push_back(TableOf(input));
+    const auto factors = factors_.find(input);
+    call.factors.push_back(factors == factors_.end() ? nullptr : &factors->second);
   }
   call.outputs = types_[i];
   return call;

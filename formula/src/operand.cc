@@ -120,6 +120,11 @@ std::int64_t Operand::parameters() const {
   return quantization_ ? std::ssize(quantization_->scale) : 0;
 }
 
+std::int64_t Operand::scale_levels() const {
+  if (!quantization_) return 0;
+  return factors_ == nullptr ? 1 : factors_->scale_levels;
+}
+
 std::optional<std::int64_t> Operand::At(std::span<const std::int64_t> coordinates) const {
   if (coordinates.size() != dims_.size()) return std::nullopt;
   std::int64_t element = 0;
@@ -221,6 +226,27 @@ const Value& Operand::Scale(std::int64_t parameter) const {
 mpq_class Operand::Base(std::int64_t parameter) const {
   if (!format::HasBase(*quantization_)) return 0;
   return {static_cast<double>(format::BaseAt(*quantization_, parameter))};
+}
+
+static Value FactorAt(const std::vector<float>& factors, std::int64_t parameter) {
+  const std::size_t at = factors.size() == 1 ? 0 : static_cast<std::size_t>(parameter);
+  return FromDouble(static_cast<double>(factors[at]));
+}
+
+Value Operand::FineScale(std::int64_t parameter) const {
+  return factors_ == nullptr ? Scale(parameter) : FactorAt(factors_->fine_scale, parameter);
+}
+
+Value Operand::CoarseScale(std::int64_t parameter) const {
+  return factors_ == nullptr ? Value(mpq_class(1)) : FactorAt(factors_->coarse_scale, parameter);
+}
+
+Value Operand::FineBase(std::int64_t parameter) const {
+  return factors_ == nullptr ? Value(Base(parameter)) : FactorAt(factors_->fine_base, parameter);
+}
+
+Value Operand::CoarseBase(std::int64_t parameter) const {
+  return factors_ == nullptr ? Value(mpq_class(1)) : FactorAt(factors_->coarse_base, parameter);
 }
 
 std::int64_t Operand::Offset(std::int64_t parameter) const {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "qtx/format/levels.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
 #include "qtx/format/tensor_type.h"
@@ -46,9 +47,12 @@ class Operand {
   bool has_elements() const { return has_elements_; }
   bool is_initializer() const { return is_initializer_; }
   void set_initializer() { is_initializer_ = true; }
+  /// Of an initializer with levels; borrowed.
+  void set_factors(const format::Factors* factors) { factors_ = factors; }
   bool is_quantized() const { return quantization_.has_value(); }
   bool per_tensor() const { return quantization_ && quantization_->axis.empty(); }
-  std::int64_t parameters() const;  // how many; 0 when not quantized
+  std::int64_t parameters() const;    // how many; 0 when not quantized
+  std::int64_t scale_levels() const;  // likewise; 1 where the scale is no product
 
   /// Row-major index of the element at `coordinates`; nullopt when there is none.
   std::optional<std::int64_t> At(std::span<const std::int64_t> coordinates) const;
@@ -73,6 +77,11 @@ class Operand {
   const Value& Scale(std::int64_t parameter) const;
   std::int64_t Offset(std::int64_t parameter) const;
   mpq_class Base(std::int64_t parameter) const;
+  /// As format::Factors has them.
+  Value FineScale(std::int64_t parameter) const;
+  Value CoarseScale(std::int64_t parameter) const;
+  Value FineBase(std::int64_t parameter) const;
+  Value CoarseBase(std::int64_t parameter) const;
   /// The bounds of stored values: quant_min and quant_max, or those of the storage.
   std::int64_t Least() const;
   std::int64_t Greatest() const;
@@ -90,6 +99,7 @@ class Operand {
   bool has_elements_ = false;
   bool has_slots_ = false;
   bool is_initializer_ = false;
+  const format::Factors* factors_ = nullptr;  // without: one level
   std::vector<Value> scales_;
   std::vector<double> floats_;          // one of the two
   std::vector<std::int64_t> integers_;  // also of UINT64, whose values lie above as 2^64 less

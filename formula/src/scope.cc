@@ -93,6 +93,7 @@ bool Scope::AddInput(const Call& call, std::size_t k) {
     return false;
   }
   if (k < call.initializers.size() && call.initializers[k]) operands_.back().set_initializer();
+  if (k < call.factors.size()) operands_.back().set_factors(call.factors[k]);
   return true;
 }
 

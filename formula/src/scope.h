@@ -18,7 +18,21 @@
 namespace qtx::formula {
 
 /// A part of a tensor that has a name.
-enum class Part { kValue, kReal, kStored, kSign, kScale, kOffset, kBase, kMin, kMax };
+enum class Part {
+  kValue,
+  kReal,
+  kStored,
+  kSign,
+  kScale,
+  kOffset,
+  kBase,
+  kFineScale,
+  kCoarseScale,
+  kFineBase,
+  kCoarseBase,
+  kMin,
+  kMax
+};
 
 /// The inputs, outputs and attributes of a node by their places.
 class Scope {

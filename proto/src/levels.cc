@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <type_traits>
@@ -226,26 +227,41 @@ std::optional<LevelFault> LevelReader::ReadFactors(std::size_t i, const BlockFac
   return CheckFactors(i, *read);
 }
 
-// One value for each parameter, of which there are `counts`.
-std::optional<LevelFault> Multiply(const LevelReader& reader, const Dims& counts,
-                                   const std::vector<BlockFactors>& levels,
-                                   std::vector<float>* values) {
+// All levels, each with its factors.
+std::optional<LevelFault> ReadLevels(const LevelReader& reader,
+                                     const std::vector<BlockFactors>& levels,
+                                     std::vector<Level>* read) {
   if (levels.size() > kMaxLevels) {
     return LevelFault{"quantization.C13", reader.field,
                       FoundExpected(std::to_string(levels.size()) + " levels",
                                     "at most " + std::to_string(kMaxLevels))};
   }
-  std::vector<Level> read(levels.size());
+  read->resize(levels.size());
   Dims finer = reader.q.block_shape;
   if (finer.empty()) finer.assign(reader.q.axis.size(), 1);
   for (std::size_t i = 0; i < levels.size(); ++i) {
-    if (auto fault = reader.ReadBlocks(i, levels[i], finer, &read[i])) return fault;
-    if (auto fault = reader.ReadFactors(i, levels[i], &read[i])) return fault;
-    finer = read[i].blocks;
+    Level& level = (*read)[i];
+    if (auto fault = reader.ReadBlocks(i, levels[i], finer, &level)) return fault;
+    if (auto fault = reader.ReadFactors(i, levels[i], &level)) return fault;
+    finer = level.blocks;
   }
-  Dims block = reader.q.block_shape;
+  return std::nullopt;
+}
+
+// One value for each parameter, of which there are `counts`.
+std::vector<float> ProductsOf(const Quantization& q, const Dims& counts,
+                              const std::vector<Level>& read) {
+  Dims block = q.block_shape;
   if (block.empty()) block.assign(counts.size(), 1);
-  *values = Products(counts, block, read);
+  return Products(counts, block, read);
+}
+
+std::optional<LevelFault> Multiply(const LevelReader& reader, const Dims& counts,
+                                   const std::vector<BlockFactors>& levels,
+                                   std::vector<float>* values) {
+  std::vector<Level> read;
+  if (auto fault = ReadLevels(reader, levels, &read)) return fault;
+  *values = ProductsOf(reader.q, counts, read);
   const auto refused = FirstRefused(*values, reader.positive);
   if (refused != values->end()) {
     return LevelFault{
@@ -254,6 +270,20 @@ std::optional<LevelFault> Multiply(const LevelReader& reader, const Dims& counts
                           std::to_string(refused - values->begin()),
                       reader.positive ? "a finite value above 0" : "a finite value")};
   }
+  return std::nullopt;
+}
+
+// The first level's factors, and the products of those of all others.
+std::optional<LevelFault> Split(const LevelReader& reader, const Dims& counts,
+                                const std::vector<BlockFactors>& levels, std::vector<float>* fine,
+                                std::vector<float>* coarse) {
+  std::vector<Level> read;
+  if (auto fault = ReadLevels(reader, levels, &read)) return fault;
+  std::vector<Level> first(std::make_move_iterator(read.begin()),
+                           std::make_move_iterator(read.begin() + 1));
+  read.erase(read.begin());
+  *fine = ProductsOf(reader.q, counts, first);
+  *coarse = ProductsOf(reader.q, counts, read);
   return std::nullopt;
 }
 
@@ -287,56 +317,107 @@ std::int64_t BlockAlong(const Quantization& q, std::size_t axis) {
   return q.block_shape.empty() ? 1 : q.block_shape[axis];
 }
 
-}  // namespace
-
-std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType& type,
-                                         std::string_view name, Quantization* q, bool positive) {
-  const auto dims = NamedDims(*q, type.shape);
-  if (!dims) return LevelFault{"shape.C3", "axis", "expected fixed sizes of the axes it names"};
-  const auto counts = ParameterDims(*q, *dims);
-  if (!counts.has_value()) {
-    return LevelFault{"quantization.C7", counts.error().where, counts.error().message};
+std::optional<LevelFault> CountParameters(const TensorType& type, const Quantization& q, Dims* dims,
+                                          Dims* counts) {
+  const auto named = NamedDims(q, type.shape);
+  if (!named) return LevelFault{"shape.C3", "axis", "expected fixed sizes of the axes it names"};
+  const auto found = ParameterDims(q, *named);
+  if (!found.has_value()) {
+    return LevelFault{"quantization.C7", found.error().where, found.error().message};
   }
-  const auto count = ElementCount(std::span<const std::int64_t>(*counts));
+  const auto count = ElementCount(std::span<const std::int64_t>(*found));
   if (!count.has_value() || *count > kMaxParameters) {
     return LevelFault{"quantization.C3", "axis",
                       "expected at most " + std::to_string(kMaxParameters) + " parameters"};
   }
-  const Quantization& declared = *type.quantization;
+  *dims = *named;
+  *counts = *found;
+  return std::nullopt;
+}
+
+// Where the factors of an encoded type are.
+struct RecordSource {
   std::optional<RecordLayout> layout;
   const TensorData* initializer = nullptr;
-  if (IsEncoded(type)) {
-    auto made = RecordLayout::Make(type);
-    if (!made.has_value())
-      return LevelFault{made.error().clause, made.error().where, made.error().message};
-    layout = *std::move(made);
-    initializer = view.FindInitializer(name);
-    if (initializer == nullptr)
-      return LevelFault{"encoding.C1", "encoding", "expected on an initializer"};
-  }
-  const RecordLayout* records = layout ? &*layout : nullptr;
+  const RecordLayout* records() const { return layout ? &*layout : nullptr; }
+};
+
+std::optional<LevelFault> FindRecords(const ModelView& view, const TensorType& type,
+                                      std::string_view name, RecordSource* source) {
+  if (!IsEncoded(type)) return std::nullopt;
+  auto made = RecordLayout::Make(type);
+  if (!made.has_value())
+    return LevelFault{made.error().clause, made.error().where, made.error().message};
+  source->layout = *std::move(made);
+  source->initializer = view.FindInitializer(name);
+  if (source->initializer == nullptr)
+    return LevelFault{"encoding.C1", "encoding", "expected on an initializer"};
+  return std::nullopt;
+}
+
+const std::string kScaleLevels = "scale_levels", kBaseLevels = "base_levels";
+
+}  // namespace
+
+std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType& type,
+                                         std::string_view name, Quantization* q, bool positive) {
+  Dims dims, counts;
+  if (auto fault = CountParameters(type, *q, &dims, &counts)) return fault;
+  const Quantization& declared = *type.quantization;
+  RecordSource source;
+  if (auto fault = FindRecords(view, type, name, &source)) return fault;
   if (!declared.scale_levels.empty()) {
-    const std::string field = "scale_levels";
     std::vector<float> scale;
-    const LevelReader reader{view, declared, *dims, field, true, positive, records, initializer};
-    if (auto fault = Multiply(reader, *counts, declared.scale_levels, &scale)) return fault;
+    const LevelReader reader{
+        view, declared, dims, kScaleLevels, true, positive, source.records(), source.initializer};
+    if (auto fault = Multiply(reader, counts, declared.scale_levels, &scale)) return fault;
     q->scale = std::move(scale);
     q->scale_levels.clear();
   }
   if (declared.base_levels.empty()) return std::nullopt;
   // A file that has this many scales may ask for as many bases.
-  if (static_cast<std::int64_t>(q->scale.size()) != *count) {
-    return LevelFault{
-        "quantization.C3", "scale",
-        FoundExpected(std::to_string(q->scale.size()) + " values", std::to_string(*count))};
+  if (std::ssize(q->scale) != CountOf(counts)) {
+    return LevelFault{"quantization.C3", "scale",
+                      FoundExpected(std::to_string(q->scale.size()) + " values",
+                                    std::to_string(CountOf(counts)))};
   }
-  const std::string field = "base_levels";
   std::vector<float> base;
-  const LevelReader reader{view, declared, *dims, field, false, false, records, initializer};
-  if (auto fault = Multiply(reader, *counts, declared.base_levels, &base)) return fault;
+  const LevelReader reader{
+      view, declared, dims, kBaseLevels, false, false, source.records(), source.initializer};
+  if (auto fault = Multiply(reader, counts, declared.base_levels, &base)) return fault;
   q->base_levels.assign(1, BlockFactors());
   q->base_levels[0].value = std::move(base);
   return std::nullopt;
+}
+
+std::optional<LevelFault> SplitLevels(const ModelView& view, const TensorType& type,
+                                      std::string_view name, const Quantization& q,
+                                      Factors* factors) {
+  Dims dims, counts;
+  if (auto fault = CountParameters(type, q, &dims, &counts)) return fault;
+  const Quantization& declared = *type.quantization;
+  RecordSource source;
+  if (auto fault = FindRecords(view, type, name, &source)) return fault;
+  const auto count = static_cast<std::size_t>(CountOf(counts));
+  if (declared.scale_levels.empty()) {
+    factors->fine_scale = q.scale;
+    factors->coarse_scale.assign(count, 1.0F);
+  } else {
+    const LevelReader reader{
+        view, declared, dims, kScaleLevels, true, false, source.records(), source.initializer};
+    factors->scale_levels = std::ssize(declared.scale_levels);
+    if (auto fault = Split(reader, counts, declared.scale_levels, &factors->fine_scale,
+                           &factors->coarse_scale))
+      return fault;
+  }
+  if (declared.base_levels.empty()) {
+    factors->fine_base.assign(count, 0.0F);
+    factors->coarse_base.assign(count, 1.0F);
+    return std::nullopt;
+  }
+  const LevelReader reader{
+      view, declared, dims, kBaseLevels, false, false, source.records(), source.initializer};
+  return Split(reader, counts, declared.base_levels, &factors->fine_base, &factors->coarse_base);
 }
 
 bool SameParameters(const Quantization& a, const Quantization& b) {

@@ -27,6 +27,12 @@ std::optional<LevelFault> MultiplyLevels(const ModelView& view, const TensorType
                                          std::string_view name, Quantization* q,
                                          bool positive = false);
 
+/// The levels of `type`, each parameter as two factors (qtx/format/levels.h). REQUIRES: `q` has all
+/// other parameters inline.
+std::optional<LevelFault> SplitLevels(const ModelView& view, const TensorType& type,
+                                      std::string_view name, const Quantization& q,
+                                      Factors* factors);
+
 /// quantization.C18 and C21 of inline parameters: every real is a binary64.
 std::optional<LevelFault> CheckBases(ElementType storage, const Quantization& q);
 

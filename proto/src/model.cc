@@ -399,6 +399,15 @@ Result<Quantization> Resolve(const ModelView& view, const TensorType& type, std:
   return resolved;
 }
 
+Result<Factors> FactorsOf(const ModelView& view, const TensorType& type, std::string_view name) {
+  QTX_ASSIGN_OR_RETURN(const Quantization resolved, Resolve(view, type, name));
+  Factors factors;
+  if (const auto fault = SplitLevels(view, type, name, resolved, &factors)) {
+    return Error{ErrorCode::kInvalid, "quantization." + fault->field, fault->message};
+  }
+  return factors;
+}
+
 namespace {
 
 // The elements of an initializer in the storage of `type`.

@@ -152,6 +152,7 @@ Result<void> Interpreter::State::Load(format::Model given, const NodeArithmetics
   if (!made.has_value()) return flat->Readable(std::move(made).error());
   plan = *std::move(made);
   QTX_ASSIGN_OR_RETURN(node_arithmetics, ArithmeticsOf(plan, arithmetic, by_node, features));
+  QTX_RETURN_IF_ERROR(LoadFactors(*flat, node_arithmetics, &plan));
   opset = format::OnnxOpset(model);
   return {};
 }
@@ -219,7 +220,8 @@ Result<std::vector<Tensor>> Interpreter::State::Compute(std::size_t at) {
                   .outputs = step.outputs,
                   .counters = &counters,
                   .positions = {},
-                  .initializers = &step.initializers};
+                  .initializers = &step.initializers,
+                  .factors = &step.factors};
   return RunOperator(*step.op, call);
 }
 

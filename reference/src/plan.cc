@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "arithmetic/ggml_kernels.h"
 #include "parameters.h"
 #include "qtx/format/inference.h"
 #include "qtx/format/levels.h"
@@ -160,6 +161,31 @@ const std::string& NameToUsers(const format::Node& node) {
 
 std::string NodeName(const format::Model& model, std::size_t i) {
   return "graph.node[" + std::to_string(i) + "] '" + model.graph.nodes[i].name + "'";
+}
+
+Result<void> LoadFactors(const format::FlatModel& flat,
+                         std::span<const Arithmetic* const> arithmetics, Plan* plan) {
+  const auto view = format::ModelView::Indexed(flat.model());
+  for (std::size_t i = 0; i < plan->steps.size(); ++i) {
+    Step& step = plan->steps[i];
+    const std::string& op = step.node->op_type;
+    if (!IsGgml(*arithmetics[i]) || (op != "MatMul" && op != "Gemm")) continue;
+    if (step.node->inputs.size() < 2 || !step.initializers[1]) continue;
+    const std::string& name = step.node->inputs[1];
+    const format::ValueInfo* value = view.FindValue(name);
+    if (value == nullptr || !value->type || !value->type->quantization ||
+        value->type->quantization->scale_levels.size() < 2) {
+      continue;
+    }
+    if (!plan->factors.contains(name)) {
+      auto factors = format::FactorsOf(view, *value->type, name);
+      if (!factors.has_value()) return At(Place("initializer", name), std::move(factors).error());
+      plan->factors[name] = *std::move(factors);
+    }
+    step.factors.assign(step.node->inputs.size(), nullptr);
+    step.factors[1] = &plan->factors.at(name);
+  }
+  return {};
 }
 
 Result<Plan> MakePlan(const format::FlatModel& flat) {

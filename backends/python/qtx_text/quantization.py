@@ -55,8 +55,9 @@ def read_quantization(m, type_, shape, initializers, is_initializer, records=Non
     for levels in (m.scale_levels, m.base_levels):
         require(len(levels) <= 4, C % 13, "more than 4 levels")
     encoding = read_encoding(m, type_, storage, shape, m.axis, block, records)
+    of_scales, of_bases = None, None
     if m.scale_levels:
-        scales = level_product(m.scale_levels, m.axis, block, shape, n, initializers, True, positive, encoding)
+        scales, of_scales = level_product(m.scale_levels, m.axis, block, shape, n, initializers, True, positive, encoding)
     elif m.scale_tensor is not None:
         t = initializers.get(m.scale_tensor)
         require(t is not None and t.type.name == "FLOAT", C % 11, "scale_tensor is no FLOAT initializer")
@@ -96,7 +97,7 @@ def read_quantization(m, type_, shape, initializers, is_initializer, records=Non
     if m.base_levels:
         require(storage is None or storage.kind == "int", C % 17)
         require(not type_.quantized or is_initializer, C % 17, "a base on a value that is no initializer")
-        bases = level_product(m.base_levels, m.axis, block, shape, n, initializers, False, False, encoding)
+        bases, of_bases = level_product(m.base_levels, m.axis, block, shape, n, initializers, False, False, encoding)
         for s, o, b in zip(scales, offsets, bases):
             if b and book is not None:
                 require(all(is_binary64(Fraction(s) * Fraction(v) + Fraction(b)) for v in book), C % 21, "a sum")
@@ -110,8 +111,10 @@ def read_quantization(m, type_, shape, initializers, is_initializer, records=Non
     version = 3 if signed or book is not None or encoding is not None else 2 if m.scale_levels or m.base_levels else 1
     if not type_.quantized:
         return None, version
-    return Quant(type_, scales, offsets, list(m.axis), list(m.block_shape), lo, hi, bases, m.requantization, m,
-                 book, encoding, signed), version
+    quant = Quant(type_, scales, offsets, list(m.axis), list(m.block_shape), lo, hi, bases, m.requantization, m,
+                  book, encoding, signed)
+    quant.of_scales, quant.of_bases = of_scales, of_bases
+    return quant, version
 
 
 def read_code_book(m, type_, storage, initializers, is_initializer):
@@ -154,9 +157,11 @@ def check_scheme(m, storage, scales, offsets):
 
 
 def level_product(levels, axis, block, shape, n, initializers, is_scale, positive=False, encoding=None):
-    """quantization.S6, C13 to C16."""
+    """quantization.S6, C13 to C16: the parameters, and of each the factor of the first level and the product of the
+    others, a binary32 too."""
     C = "quantization.C%d"
     totals, signs = [Fraction(1)] * n, [1.0] * n
+    first, others = [0.0] * n, [Fraction(1)] * n
     fine = block
     for k, level in enumerate(levels):
         own = list(level.block_shape) or block
@@ -190,10 +195,14 @@ def level_product(levels, axis, block, shape, n, initializers, is_scale, positiv
                 rest //= size
                 step *= -(-shape[a] // o)
             totals[p] *= Fraction(values[at])
+            if k == 0:
+                first[p] = float(values[at])
+            else:
+                others[p] *= Fraction(values[at])
             signs[p] *= math.copysign(1, values[at])
     out = [math.copysign(R.float32(t), s) for t, s in zip(totals, signs)]
     require(all(math.isfinite(v) and (v > 0 or not positive) for v in out), C % 16, "a product of factors")
-    return out
+    return out, (first, [R.float32(t) for t in others])
 
 
 def check_base(s, offset, b, lo, hi):

@@ -223,6 +223,7 @@ class Quant:
         self.integer_form = bases is None and book is None and not signed  # quantization.S8; alpha may have any sign
         self.reals = [exact(s) for s in scales]  # an infinity where alpha has carried a scale beyond binary32
         self._index = None
+        self.of_scales = self.of_bases = None  # of parameters with levels: those of the first, products of the others
         self.half = HALF_FLOATS.get(getattr(message, "real_type", None))  # of the reals (quantization.S13); else None
 
     def in_reals(self, value):

@@ -1,4 +1,4 @@
-// ggml's products of FLOAT rows by constant blocks of 32 integers: tensors Q4_0 and Q8_0.
+// ggml's products of FLOAT rows by constant weights: tensors Q4_0, Q8_0, and K-quants.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,15 @@
 
 namespace qtx::reference {
 
-/// Output 0 of a MatMul or Gemm as ggml's kernel gives it, or nullopt where ggml.S1 does not take
-/// the node: another operator, other types, or no FLOAT16 scale for each block of w.
-/// REQUIRES: the arithmetic's kernels are kGgml or kGgmlAvx2.
+/// Whether the arithmetic has these kernels.
+inline bool IsGgml(const Arithmetic& arithmetic) {
+  return arithmetic.kernels == Arithmetic::Kernels::kGgml ||
+         arithmetic.kernels == Arithmetic::Kernels::kGgmlAvx2;
+}
+
+/// Output 0 of a MatMul or Gemm as ggml's kernel gives it, or nullopt where neither ggml.S1
+/// nor ggml.S5 takes the node: another operator, other types, or no FLOAT16 scale for each block.
+/// REQUIRES: IsGgml(call.arithmetic).
 Result<std::optional<format::Tensor>> RunGgmlProduct(const Call& call);
 
 }  // namespace qtx::reference

@@ -226,8 +226,7 @@ Result<format::Tensor> RunSingle(const Operator& op, const Call& call) {
   } else if (call.arithmetic.kernels == Arithmetic::Kernels::kXnnpack) {
     QTX_ASSIGN_OR_RETURN(std::optional<format::Tensor> stored, RunXnnpackKernel(call));
     if (stored) return *std::move(stored);
-  } else if (call.arithmetic.kernels == Arithmetic::Kernels::kGgml ||
-             call.arithmetic.kernels == Arithmetic::Kernels::kGgmlAvx2) {
+  } else if (IsGgml(call.arithmetic)) {
     QTX_ASSIGN_OR_RETURN(std::optional<format::Tensor> product, RunGgmlProduct(call));
     if (product) return *std::move(product);
   }

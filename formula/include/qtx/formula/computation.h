@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "qtx/format/catalogue.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/model.h"
 #include "qtx/format/tensor.h"
 #include "qtx/formula/text.h"
@@ -36,8 +37,9 @@ struct Call {
   std::vector<const format::Tensor*> inputs;  // nullptr: not given, or not known
   std::vector<ValueType> input_types;  // of inputs that are not known; missing ones: not given
   std::vector<ValueType> outputs;
-  std::vector<bool> initializers;                // which inputs are; missing ones are not
-  std::vector<const ElementTable*> tables = {};  // of inputs, as ValueType::table
+  std::vector<bool> initializers;                    // which inputs are; missing ones are not
+  std::vector<const ElementTable*> tables = {};      // of inputs, as ValueType::table
+  std::vector<const format::Factors*> factors = {};  // of inputs; nullptr: one level, or not known
   bool scales_are_inputs = false;  // of the node that this one stands for: not of its types
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "qtx/format/check.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
@@ -38,6 +39,7 @@ class Interpreter {
   using Values = std::map<std::string, const format::Tensor*, std::less<>>;
   Interpreter(const Text& text, format::Model model, std::string arithmetic);
   Result<void> ReadTypes(const AddedTypes& types);
+  Result<void> ReadFactors(const format::ModelView& view, const std::string& name);
   Result<void> CheckNodes() const;
   Result<ValueType> TypeOf(const format::ModelView& view, const std::string& name) const;
   const ElementTable* TableOf(const std::string& name) const;
@@ -49,8 +51,9 @@ class Interpreter {
   format::Inference inference_;
   std::map<std::string, const ElementTable*, std::less<>> tables_;  // of values
   std::map<std::string, format::Tensor, std::less<>> constants_;
-  std::vector<std::optional<format::Quantization>> inputs_;  // parameters inline
-  std::vector<std::vector<ValueType>> types_;                // of each node's outputs
+  std::map<std::string, format::Factors, std::less<>> factors_;  // of constants with levels
+  std::vector<std::optional<format::Quantization>> inputs_;      // parameters inline
+  std::vector<std::vector<ValueType>> types_;                    // of each node's outputs
 };
 
 }  // namespace qtx::formula

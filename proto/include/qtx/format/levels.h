@@ -63,6 +63,16 @@ Result<Quantization> Resolve(const ModelView& view, const TensorType& type);
 /// `name`, and the result has no encoding.  Errors: also for an encoding that breaks a clause.
 Result<Quantization> Resolve(const ModelView& view, const TensorType& type, std::string_view name);
 
+/// Scale and base of each parameter as two factors: that of the first level, and the exact product
+/// of the others, rounded as quantization.S6 says. A parameter without levels is its own fine
+/// factor; an absent base has a fine factor of 0. An empty product is 1.
+struct Factors {
+  std::vector<float> fine_scale, coarse_scale, fine_base, coarse_base;
+  std::int64_t scale_levels = 1;
+};
+/// Those of initializer `name`, of a quantized type.  Errors: as Resolve.
+Result<Factors> FactorsOf(const ModelView& view, const TensorType& type, std::string_view name);
+
 /// `model` as a reader with only `features` understands it: fields of other features are moved to
 /// the unknown fields.
 Model AsUnderstood(Model model, Features features);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "qtx/format/catalogue.h"
+#include "qtx/format/levels.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/tensor.h"
@@ -41,6 +42,9 @@ struct Call {
   std::span<const std::size_t> positions = {};
   /// Of each input in node.inputs, whether it is an initializer; nullptr: none is.
   const std::vector<bool>* initializers = nullptr;
+  /// Of each input in node.inputs, the factors of its parameters, where the arithmetic has kernels
+  /// that multiply by them; nullptr: none has.
+  const std::vector<const format::Factors*>* factors = nullptr;
   /// What the catalogue says of the node, which keeps the clauses of its section. RunOperator sets
   /// it.
   const format::Application* facts = nullptr;
@@ -50,9 +54,15 @@ struct Call {
     return i < inputs.size() ? inputs[i] : nullptr;
   }
   bool IsInitializer(std::size_t i) const {
-    const std::size_t at = i < positions.size() ? positions[i] : i;
+    const std::size_t at = PositionOf(i);
     return initializers != nullptr && at < initializers->size() && (*initializers)[at];
   }
+  /// nullptr where nobody read them.
+  const format::Factors* FactorsOf(std::size_t i) const {
+    const std::size_t at = PositionOf(i);
+    return factors != nullptr && at < factors->size() ? (*factors)[at] : nullptr;
+  }
+  std::size_t PositionOf(std::size_t i) const { return i < positions.size() ? positions[i] : i; }
   /// Attributes of the node, or their defaults in the catalogue.
   std::int64_t Int(std::string_view attribute) const { return facts->Int(attribute); }
   float Float(std::string_view attribute) const { return facts->Float(attribute); }

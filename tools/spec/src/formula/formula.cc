@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "formula/inputs.h"
+#include "qtx/format/levels.h"
 #include "qtx/formula/computation.h"
 #include "qtx/formula/elements.h"
 #include "qtx/formula/parser.h"
@@ -78,6 +80,7 @@ struct Bound {
   format::Model model;
   std::vector<format::Tensor> inputs;                // of the node, as far as they are given
   std::vector<std::string> names;                    // of these
+  std::map<std::string, format::Factors> factors;    // of those with levels
   std::vector<std::vector<format::Tensor>> results;  // of each arithmetic
   bool exhaustive = false;
 };
@@ -89,6 +92,17 @@ Result<std::vector<format::Tensor>> Reference(const format::Model& model,
   QTX_ASSIGN_OR_RETURN(auto interpreter,
                        reference::Interpreter::Prepare(model, arithmetic, {}, features));
   return interpreter.Run(inputs);
+}
+
+// An initializer, its parameters inline; their factors go to `bound`.
+Result<format::Tensor> Constant(const conformance::CaseValue& value, Bound* bound) {
+  const auto view = format::ModelView::Indexed(bound->model);
+  const format::ValueInfo* info = view.FindValue(value.name);
+  const bool typed = info != nullptr && info->type && info->type->quantization;
+  if (!typed || !format::HasLevels(*info->type->quantization)) return *value.data;
+  QTX_ASSIGN_OR_RETURN(bound->factors[value.name],
+                       format::FactorsOf(view, *info->type, value.name));
+  return format::LoadInitializer(view, value.name);
 }
 
 Result<Bound> Bind(const conformance::Case& given, format::Features features) {
@@ -104,7 +118,7 @@ Result<Bound> Bind(const conformance::Case& given, format::Features features) {
     if (!value.initializer) {
       bound.inputs.push_back(inputs[next++]);
     } else if (value.data) {
-      bound.inputs.push_back(*value.data);
+      QTX_ASSIGN_OR_RETURN(bound.inputs.emplace_back(), Constant(value, &bound));
     } else {
       continue;
     }
@@ -130,6 +144,8 @@ formula::Call CallOf(const Bound& bound) {
         !value.absent && next < bound.names.size() && bound.names[next] == value.name;
     call.inputs.push_back(given ? &bound.inputs[next++] : nullptr);
     call.initializers.push_back(given && value.initializer);
+    const auto factors = bound.factors.find(value.name);
+    call.factors.push_back(factors == bound.factors.end() ? nullptr : &factors->second);
   }
   std::size_t output = 0;
   for (const std::string& name : call.node->outputs) {
