@@ -111,16 +111,15 @@ class Diagnosis {
 
   using OperatorTimes = std::map<std::string_view, std::chrono::steady_clock::duration>;
 
-  // Adds the time that `compute` takes to that of the operator; false without it where that has
-  // none left, as with networks.
+  // Calls `compute` and adds its time to the operator's, unless that has none left, as with
+  // networks.
   template <typename Compute>
-  static bool InTime(OperatorTimes& spent, std::string_view op, const Compute& compute) {
+  static void InTime(OperatorTimes& spent, std::string_view op, const Compute& compute) {
     auto& time = spent[op];
-    if (time > kCandidateTime) return false;
+    if (time > kCandidateTime) return;
     const auto start = std::chrono::steady_clock::now();
     compute();
     time += std::chrono::steady_clock::now() - start;
-    return true;
   }
 
   // True if the candidate reproduces that answer; false where no time is left to see.

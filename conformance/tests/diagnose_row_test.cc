@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/identify.h"
 #include "qtx/conformance/runner.h"
+#include "qtx/conformance/suite.h"
 
 namespace qtx::conformance::diagnose_row_test {
 namespace {
@@ -224,6 +226,31 @@ TEST(Diagnose, KeepsTwoFaultsOfDifferentOperatorsApart) {
   std::vector<std::string> candidates;
   for (const Finding& finding : findings) candidates.push_back(finding.candidate);
   EXPECT_THAT(candidates, testing::UnorderedElementsAre("half_up", "pairs_saturate"));
+}
+
+// As an epilogue that is fused wrongly: each node is right alone. What is asked about is the two
+// nodes, not the network.
+TEST(Diagnose, AsksAboutNodesThatAreWrongTogether) {
+  const std::vector<std::string> filters = {"models/toycar_normal_exact"};
+  const auto suite = LoadSuite(QTX_SOURCE_DIR "/conformance/cases", {}, filters);
+  ASSERT_TRUE(suite.has_value()) << suite.error().Text();
+  std::vector<Case> cases = suite->cases;
+  std::erase_if(cases, [&](const Case& c) { return c.id != filters[0]; });
+  std::size_t fewest = 100;  // nodes of a model that is answered wrongly
+  const auto source = Source("exact", [&fewest](const auto& model, auto& outputs, int) {
+    if (model.graph.nodes.size() < 2) return;
+    fewest = std::min(fewest, model.graph.nodes.size());
+    outputs[0].bytes[0] ^= std::byte{1};
+  });
+  const Report report = RunSuite("suite", cases, std::vector{source}, {});
+  ASSERT_EQ(report.backends[0].cases.size(), 1U);
+  EXPECT_THAT(report.backends[0].cases[0].diagnosis, HasSubstr("wrong together: nodes"));
+  EXPECT_EQ(fewest, 2U);
+  const std::vector<Finding>& findings = report.backends[0].findings;
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].candidate, "");
+  ASSERT_EQ(findings[0].places.size(), 1U);
+  EXPECT_THAT(findings[0].places[0].form, testing::StartsWith("Gemm, Gemm(input_1: INT8Q [1,1]"));
 }
 
 TEST(Diagnose, CallsOtherDimsByTheirName) {
