@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "faulty/faulty.h"
+#include "qtx/reference/profile.h"
 
 namespace qtx::cli {
 namespace {
@@ -101,12 +102,11 @@ Result<std::optional<BackendSource>> FindInProcess(const std::string& name,
   if (name == "reference") return std::optional(conformance::ReferenceSource(features));
   constexpr std::string_view kDeployed = "reference:profile=";
   if (name.starts_with(kDeployed)) {
-    BackendSource source =
-        conformance::ReferenceSource(features, std::string_view(name).substr(kDeployed.size()));
-    if (const auto made = source.make(); !made.has_value()) {
-      return AsUsage("--backend " + name, made.error());
+    const std::string_view profile = std::string_view(name).substr(kDeployed.size());
+    if (const auto found = reference::FindProfile(profile); !found.has_value()) {
+      return AsUsage("--backend " + name, found.error());
     }
-    return std::optional(std::move(source));
+    return std::optional(conformance::ReferenceSource(features, profile));
   }
   constexpr std::string_view kFaulty = "faulty:";
   if (name.starts_with(kFaulty)) {
