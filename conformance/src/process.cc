@@ -68,8 +68,9 @@ std::string DescribeStatus(int status) {
 
 }  // namespace
 
-Process::Process(pid_t pid, int in, int out, int err, const Options& options)
+Process::Process(pid_t pid, int in, int out, int err, const Options& options, BackendFolder folder)
     : options_(options),
+      folder_(std::move(folder)),
       pid_(pid),
       handle_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
       in_(in),
@@ -287,8 +288,9 @@ Error Process::Ended() {
     return Error{ErrorCode::kProtocol, "",
                  "cut a frame short and " + how + ReceivedSoFar() + ErrorTail()};
   }
-  return Error{ErrorCode::kIo, "",
-               "the process " + how + " before it answered" + MemoryNote() + ErrorTail()};
+  return Error{
+      ErrorCode::kIo, "",
+      "the process " + how + " before it answered" + MemoryNote() + SandboxNote() + ErrorTail()};
 }
 
 // Reaps the process and kills its group; kills the process if it has not exited after `grace`.
@@ -350,6 +352,19 @@ std::string Process::MemoryNote() const {
   const bool held = resident_ > options_.memory_limit / 4 * 3;
   return std::string(said || held ? "; this looks like" : "; it had") + " the memory limit of " +
          std::to_string(options_.memory_limit >> 20) + " MiB";
+}
+
+// What the sandbox withholds is an error of a call in the process, which its error output may
+// repeat.
+std::string Process::SandboxNote() const {
+  if (options_.sandbox == Sandbox::kOff ||
+      error_output_.find("ermission denied") == std::string::npos) {
+    return "";
+  }
+  return options_.sandbox == Sandbox::kStrict
+             ? "; perhaps it needs a file, which --readable gives it, the network or a place to "
+               "write"
+             : "; perhaps it writes outside of TMPDIR, which --sandbox off permits";
 }
 
 std::string Process::TakeErrorOutput() {

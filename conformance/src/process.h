@@ -15,9 +15,26 @@
 #include <vector>
 
 #include "qtx/backend/protocol.h"
+#include "qtx/conformance/runner.h"
 #include "qtx/format/result.h"
 
 namespace qtx::conformance {
+
+/// A new folder in that for temporary files, removed with all that is in it.
+class BackendFolder {
+ public:
+  BackendFolder() = default;  // none
+  BackendFolder(BackendFolder&& other) noexcept;
+  BackendFolder& operator=(BackendFolder&&) = delete;
+  ~BackendFolder();
+  /// None where no folder can be made.
+  static BackendFolder Make();
+
+  const std::string& path() const { return path_; }  // empty: none
+
+ private:
+  std::string path_;
+};
 
 class Process {
  public:
@@ -26,12 +43,15 @@ class Process {
   struct Options {
     std::int64_t memory_limit = 0;  // bytes of address space; 0: none
     std::int64_t frame_limit = backend::kMaxFrameBytes;
+    Sandbox sandbox = Sandbox::kOn;
+    std::vector<std::string> readable;
     // The most bytes of a frame that begins with `first`; 0: none does, refused at once.
     std::int64_t (*limit_of)(char first) = [](char) { return backend::kMaxFrameBytes; };
   };
 
   /// Starts `words` (the program is looked up in PATH) in its own process group, with pipes as
-  /// standard streams.  Errors: kIo when it cannot be started, kSystem when none can.
+  /// standard streams and, in a sandbox, a temporary folder that goes with it.
+  /// Errors: kIo when it cannot be started, kSystem when none can.
   static Result<std::unique_ptr<Process>> Start(const std::vector<std::string>& words,
                                                 const Options& options);
   static Result<std::unique_ptr<Process>> Start(const std::vector<std::string>& words) {
@@ -63,7 +83,7 @@ class Process {
  private:
   enum class Progress { kAgain, kFrame, kEnded };
 
-  Process(pid_t pid, int in, int out, int err, const Options& options);
+  Process(pid_t pid, int in, int out, int err, const Options& options, BackendFolder folder);
   Result<std::string> Finish(std::string_view message, Clock::time_point deadline);
   Result<void> SendAll(std::string_view bytes, Clock::time_point deadline);
   Result<void> Begin(std::string_view& unsent);
@@ -80,8 +100,10 @@ class Process {
   std::string ReceivedSoFar() const;
   std::string ErrorTail() const;
   std::string MemoryNote() const;
+  std::string SandboxNote() const;
 
   Options options_;
+  BackendFolder folder_;
   pid_t pid_;
   int handle_;          // a pidfd, readable once the process has ended; -1 where there are none
   bool ended_ = false;  // an event has said so

@@ -5,18 +5,31 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <functional>
 #include <mutex>
+#include <new>
+#include <sstream>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "live_groups.h"
 #include "process.h"
 #include "qtx/conformance/runner.h"
+#include "qtx/conformance/sandbox.h"
 
 namespace qtx::conformance {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostOfAFile = std::int64_t{1} << 30;  // bytes that a backend may write
 
 // Pipes that are closed automatically if starting the process fails.
 struct Pipe {
@@ -64,29 +77,123 @@ class SpawnAttributes {
   posix_spawnattr_t attributes_;
 };
 
-int Spawn(const std::vector<std::string>& words, const Pipe& in, const Pipe& out, const Pipe& err,
-          pid_t* pid) {
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+// The words as execve(2) takes them.
+std::vector<char*> Pointers(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// This process's environment, with the folder as that for temporary files.
+std::vector<std::string> Environment(const BackendFolder& folder) {
+  constexpr std::array<std::string_view, 2> kFolders = {"TMPDIR=", "XDG_CACHE_HOME="};
+  const auto replaced = [&](std::string_view variable) {
+    return !folder.path().empty() &&
+           std::ranges::any_of(kFolders, [&](auto name) { return variable.starts_with(name); });
+  };
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!replaced(*variable)) variables.emplace_back(*variable);
+  }
+  for (const std::string_view name : kFolders) {
+    if (!folder.path().empty()) variables.push_back(std::string(name) + folder.path());
+  }
+  return variables;
+}
+
+int Spawn(const std::vector<std::string>& words, const std::vector<std::string>& environment,
+          const Pipe& in, const Pipe& out, const Pipe& err, pid_t* pid) {
   const SpawnAttributes attributes;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in.read, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.write, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.write, STDERR_FILENO);
-  const int status =
-      posix_spawnp(pid, arguments[0], &actions, attributes.get(), arguments.data(), environ);
+  const int status = posix_spawnp(pid, words[0].c_str(), &actions, attributes.get(),
+                                  Pointers(words).data(), Pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   return status;
 }
 
 // posix_spawn cannot set limits; this runs before the first request is sent.
-void LimitMemory(pid_t pid, std::int64_t bytes) {
+void Limit(pid_t pid, __rlimit_resource resource, std::int64_t bytes) {
   if (bytes <= 0) return;
   const rlimit limit{static_cast<rlim_t>(bytes), static_cast<rlim_t>(bytes)};
-  prlimit(pid, RLIMIT_AS, &limit, nullptr);
+  prlimit(pid, resource, &limit, nullptr);
+}
+
+// A folder; of one of programs, `bin`, all that is beside it, too.
+std::string WithLibraries(const fs::path& folder) {
+  const bool has_programs = folder.filename() == "bin" && folder.parent_path() != "/";
+  return has_programs ? folder.parent_path() : folder;
+}
+
+// The folder `name`, or that of the file `name`, as it is named and where links lead.
+void AddFolders(const fs::path& name, std::vector<std::string>& folders) {
+  std::error_code error;
+  const fs::path target = fs::canonical(name, error);
+  if (name.empty() || error) return;
+  const bool is_folder = fs::is_directory(target, error);
+  const fs::path absolute = fs::absolute(is_folder ? name / "." : name, error).lexically_normal();
+  folders.push_back(WithLibraries(absolute.parent_path()));
+  folders.push_back(WithLibraries(is_folder ? target : target.parent_path()));
+}
+
+// What a process that is to read nothing else may read.
+std::vector<std::string> ReadableBy(const std::vector<std::string>& words,
+                                    const std::vector<std::string>& further) {
+  std::vector<std::string> folders = SystemFolders();
+  folders.insert(folders.end(), further.begin(), further.end());
+  for (const std::string& word : words) {
+    AddFolders(word, folders);
+    AddFolders(word.substr(word.find('=') + 1), folders);
+  }
+  for (const char* variable : {"PATH", "PYTHONPATH", "LD_LIBRARY_PATH"}) {
+    const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
+    std::istringstream list(value != nullptr ? value : "");
+    for (std::string entry; std::getline(list, entry, ':');) {
+      AddFolders(entry, folders);
+    }
+  }
+  return folders;
+}
+
+Permissions PermissionsOf(const std::vector<std::string>& words, const Process::Options& options,
+                          const BackendFolder& folder) {
+  Permissions permissions;
+  permissions.writable = {folder.path(), "/dev/shm"};
+  permissions.devices = {"/dev"};
+  permissions.programs = true;
+  permissions.sockets = options.sandbox != Sandbox::kStrict;
+  if (!permissions.sockets) permissions.readable = ReadableBy(words, options.readable);
+  return permissions;
+}
+
+// Runs `start` on a thread that has given up what the sandbox withholds: what it starts inherits
+// that, and this thread loses nothing.
+Result<void> Sandboxed(const Permissions& permissions, Sandbox sandbox,
+                       const std::function<void()>& start) {
+  Result<void> restricted;
+  bool lacks_memory = false;
+  const auto run = [&] {
+    try {
+      restricted = Restrict(permissions);
+      const bool lacks = !restricted && restricted.error().code == ErrorCode::kUnsupported;
+      if (lacks && sandbox == Sandbox::kOn) restricted = {};
+      if (restricted.has_value()) start();
+    } catch (const std::bad_alloc&) {
+      lacks_memory = true;
+    }
+  };
+  try {
+    std::thread(run).join();
+  } catch (const std::system_error& error) {
+    return Error{ErrorCode::kSystem, "", std::string("cannot start a thread: ") + error.what()};
+  }
+  if (lacks_memory) return Error{ErrorCode::kSystem, "", strerror(ENOMEM)};
+  return restricted;
 }
 
 Error CannotStart(const std::string& program, const char* step, int error) {
@@ -134,16 +241,44 @@ Result<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& 
   if (!in.Open() || !out.Open() || !err.Open()) {
     return CannotStart(words[0], "cannot make a pipe", errno);
   }
+  const bool sandboxed = options.sandbox != Sandbox::kOff;
+  BackendFolder folder = sandboxed ? BackendFolder::Make() : BackendFolder();
   const Starting until_registered;
   pid_t pid = -1;
-  if (const int status = Spawn(words, in, out, err, &pid); status != 0) {
-    return CannotStart(words[0], "cannot start", status);
+  int status = 0;
+  const auto spawn = [&] { status = Spawn(words, Environment(folder), in, out, err, &pid); };
+  if (sandboxed) {
+    const Permissions permissions = PermissionsOf(words, options, folder);
+    if (auto ran = Sandboxed(permissions, options.sandbox, spawn); !ran) {
+      if (ran.error().code == ErrorCode::kUnsupported) ran.error().code = ErrorCode::kIo;
+      return At(words[0], std::move(ran).error());
+    }
+  } else {
+    spawn();
   }
-  LimitMemory(pid, options.memory_limit);
+  if (status != 0) return CannotStart(words[0], "cannot start", status);
+  Limit(pid, RLIMIT_AS, options.memory_limit);
+  Limit(pid, RLIMIT_FSIZE, sandboxed ? kMostOfAFile : 0);
   for (const int fd : {in.write, out.read, err.read}) SetNonBlocking(fd);
-  return std::unique_ptr<Process>(new Process(pid, std::exchange(in.write, -1),
-                                              std::exchange(out.read, -1),
-                                              std::exchange(err.read, -1), options));
+  return std::unique_ptr<Process>(
+      new Process(pid, std::exchange(in.write, -1), std::exchange(out.read, -1),
+                  std::exchange(err.read, -1), options, std::move(folder)));
+}
+
+BackendFolder BackendFolder::Make() {
+  BackendFolder made;
+  std::error_code error;
+  std::string name = fs::temp_directory_path(error) / "qtx-backend-XXXXXX";
+  if (!error && mkdtemp(name.data()) != nullptr) made.path_ = std::move(name);
+  return made;
+}
+
+BackendFolder::BackendFolder(BackendFolder&& other) noexcept
+    : path_(std::exchange(other.path_, std::string())) {}
+
+BackendFolder::~BackendFolder() {
+  std::error_code error;
+  if (!path_.empty()) fs::remove_all(path_, error);
 }
 
 }  // namespace qtx::conformance

@@ -245,7 +245,8 @@ void ProbeLength(const std::vector<std::string>& words, const ProcessOptions& op
 
 Result<std::unique_ptr<Process>> StartServer(const std::vector<std::string>& words,
                                              const ProcessOptions& options) {
-  return Process::Start(words, {options.memory_limit, options.frame_limit, LimitOfResponse});
+  return Process::Start(words, {options.memory_limit, options.frame_limit, options.sandbox,
+                                options.readable, LimitOfResponse});
 }
 
 Process::Clock::duration TimeToStart(const ProcessOptions& options) {

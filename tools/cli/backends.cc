@@ -10,7 +10,10 @@
 #include <utility>
 
 #include "commands.h"
+#include "data_folders.h"
 #include "faulty/faulty.h"
+#include "qtx/conformance/sandbox.h"
+#include "qtx/format/print.h"
 #include "qtx/reference/profile.h"
 
 namespace qtx::cli {
@@ -95,6 +98,12 @@ Result<BackendSource> Isolated(const BackendSource& source, const BackendOptions
   return isolated;
 }
 
+void WarnWithoutSandbox(const std::string& name, const conformance::ProcessOptions& process) {
+  if (process.sandbox == conformance::Sandbox::kOff || conformance::LandlockVersion() > 0) return;
+  format::Print(stderr,
+                "--backend {}: this kernel has no Landlock, so it may write where you may\n", name);
+}
+
 }  // namespace
 
 Result<std::optional<BackendSource>> FindInProcess(const std::string& name,
@@ -147,6 +156,7 @@ Result<BackendSource> FindBackend(const std::string& name, const BackendOptions&
     if (!command.empty() && !given.empty()) command += " '" + given + "'";
   }
   if (!command.empty() || name.starts_with("cmd:")) {
+    WarnWithoutSandbox(name, options.process);
     auto source = conformance::ProcessSource(command, options.process);
     if (!source.has_value()) return AsUsage("--backend " + name, source.error());
     source->name = name;
@@ -161,8 +171,15 @@ Result<BackendSource> FindBackend(const std::string& name, const BackendOptions&
                "expected " + names + "or 'cmd:PROGRAM ARGS'"};
 }
 
-std::chrono::milliseconds TimeLimit(double seconds) {
-  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+conformance::ProcessOptions ProcessOptionsOf(const ProcessLimits& limits, double timeout_seconds) {
+  conformance::ProcessOptions process;
+  process.timeout =
+      std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(timeout_seconds));
+  if (limits.sandbox == "off") process.sandbox = conformance::Sandbox::kOff;
+  if (limits.sandbox == "strict") process.sandbox = conformance::Sandbox::kStrict;
+  process.readable = limits.readable;
+  for (std::string& folder : OwnFolders()) process.readable.push_back(std::move(folder));
+  return process;
 }
 
 std::vector<OptionFile> BackendFiles(const std::vector<std::string>& names) {

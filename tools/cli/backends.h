@@ -1,7 +1,6 @@
 // Backends by name: built into this program, found beside it, or any command.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,8 +24,9 @@ struct BuiltIn {
 /// Generated from the folders under backends/.
 std::span<const BuiltIn> BuiltIns();
 
-/// The time limit of ProcessOptions; at least 1 ms.
-std::chrono::milliseconds TimeLimit(double seconds);
+/// The limits of a backend's process, which has these seconds (at least 1 ms) for a case. This
+/// program's own files are readable.
+conformance::ProcessOptions ProcessOptionsOf(const ProcessLimits& limits, double timeout_seconds);
 
 struct BackendOptions {
   conformance::ProcessOptions process;  // for backends in processes of their own

@@ -32,19 +32,15 @@ using bench::Row;
 using bench::Workload;
 using conformance::BackendSource;
 
-// Time limit of the reference; then a workload counts as unchecked.
-constexpr std::chrono::seconds kReferenceTime{20};
+// Seconds that the reference has; then a workload counts as unchecked.
+constexpr double kReferenceSeconds = 20;
 // Maximal time of one machine measurement.
 constexpr double kFigureSeconds = 0.1;
 
 bool IsCommand(const std::string& name) { return name.starts_with("cmd:"); }
 
-BackendOptions Isolated(double timeout_seconds) {
-  return {.process = {.timeout = TimeLimit(timeout_seconds)}, .isolate = true};
-}
-
-BackendOptions ReferenceProcess() {
-  return {.process = {.timeout = kReferenceTime}, .isolate = true};
+BackendOptions Isolated(const BenchOptions& options, double seconds) {
+  return {.process = ProcessOptionsOf(options, seconds), .isolate = true};
 }
 
 std::string Replaced(std::string text, const std::string& what, const std::string& by) {
@@ -69,9 +65,9 @@ Result<std::string> WithThreads(const std::string& name, int threads) {
   return NameWithThreads(name, threads);
 }
 
-Result<BackendSource> Source(const std::string& name, int threads, double timeout_seconds) {
+Result<BackendSource> Source(const std::string& name, int threads, const BenchOptions& options) {
   QTX_ASSIGN_OR_RETURN(const std::string full, WithThreads(name, threads));
-  return FindBackend(full, Isolated(timeout_seconds));
+  return FindBackend(full, Isolated(options, options.timeout_seconds));
 }
 
 std::vector<std::string> BackendNames(const BenchOptions& options) {
@@ -111,9 +107,9 @@ Result<std::vector<bench::Contender>> MakeContenders(const BenchOptions& options
     if (!seen.insert(name).second) {
       return Error{ErrorCode::kUsage, "--backend " + name, "named twice"};
     }
-    QTX_RETURN_IF_ERROR(Source(name, 1, options.timeout_seconds));  // detects unknown names
+    QTX_RETURN_IF_ERROR(Source(name, 1, options));  // detects unknown names
     for (const int threads : Threads(options)) {
-      contenders.emplace_back(name, threads, Source(name, threads, options.timeout_seconds));
+      contenders.emplace_back(name, threads, Source(name, threads, options));
     }
   }
   TellApart(contenders);
@@ -191,9 +187,11 @@ Result<void> ProfileAll(const std::vector<Workload>& workloads, const BenchOptio
 }
 
 // The reference that computes the profile; nullptr without one.
-Result<std::unique_ptr<backend::Backend>> Deployed(const std::string& profile) {
+Result<std::unique_ptr<backend::Backend>> Deployed(const BenchOptions& options) {
+  const std::string& profile = options.profile;
   if (profile.empty()) return std::unique_ptr<backend::Backend>();
-  const auto source = FindBackend("reference:profile=" + profile, ReferenceProcess());
+  const auto source =
+      FindBackend("reference:profile=" + profile, Isolated(options, kReferenceSeconds));
   if (source.has_value()) return source->make();
   return Error{ErrorCode::kUsage, "--profile " + profile, source.error().message};
 }
@@ -280,11 +278,11 @@ int Bench(const BenchOptions& options) {
   if (!outputs.has_value()) return Fail(outputs.error());
   auto contenders = MakeContenders(options);
   if (!contenders.has_value()) return Fail(contenders.error());
-  const auto source = FindBackend("reference", ReferenceProcess());
+  const auto source = FindBackend("reference", Isolated(options, kReferenceSeconds));
   if (!source.has_value()) return Fail(source.error());
   const auto reference = source->make();
   if (!reference.has_value()) return Fail(reference.error());
-  const auto deployed = Deployed(options.profile);
+  const auto deployed = Deployed(options);
   if (!deployed.has_value()) return Fail(deployed.error());
 
   bench::Report report;

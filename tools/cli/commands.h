@@ -85,7 +85,13 @@ struct DiffOptions : Reporting {
 /// kFailed when they differ.
 int Diff(const DiffOptions& options);
 
-struct RunOptions : Reporting {
+/// The options of every command that may start a backend in a process of its own.
+struct ProcessLimits {
+  std::string sandbox = "on";         // or "off" or "strict"
+  std::vector<std::string> readable;  // files and folders that a strict one permits besides
+};
+
+struct RunOptions : Reporting, ProcessLimits {
   std::string model;
   std::vector<std::string> inputs;  // NAME=FILE, or FILE for a single input
   std::string output_dir = ".";
@@ -141,7 +147,7 @@ struct QuantizeOptions : Reporting {
 };
 int Quantize(const QuantizeOptions& options);
 
-struct ValidateOptions : Reporting {
+struct ValidateOptions : Reporting, ProcessLimits {
   std::vector<std::string> backends;  // empty: every available one
   std::string suite;                  // empty: the suite QTX comes with
   std::vector<std::string> filters;   // empty: every case
@@ -184,7 +190,7 @@ struct ScoreboardOptions {
 };
 int Scoreboard(const ScoreboardOptions& options);
 
-struct IdentifyOptions : Reporting {
+struct IdentifyOptions : Reporting, ProcessLimits {
   std::string backend;
   std::string suite;            // empty: the suite QTX comes with
   double timeout_seconds = 60;  // of a request
@@ -205,7 +211,7 @@ struct PowerOptions : Reporting {
 int Power(const PowerOptions& options);
 int PowerOfMutants(const PowerOptions& options);
 
-struct ShrinkOptions : Reporting {
+struct ShrinkOptions : Reporting, ProcessLimits {
   std::string backend;
   std::string arithmetic;           // empty: the backend's first
   std::string case_id;              // a case of the suite,
@@ -218,7 +224,7 @@ struct ShrinkOptions : Reporting {
 };
 int Shrink(const ShrinkOptions& options);
 
-struct FuzzOptions : Reporting {
+struct FuzzOptions : Reporting, ProcessLimits {
   std::string backend;
   std::string arithmetic;  // empty: the backend's first
   double minutes = 0;      // either this
@@ -233,7 +239,7 @@ struct FuzzOptions : Reporting {
 };
 int Fuzz(const FuzzOptions& options);
 
-struct BenchOptions : Reporting {
+struct BenchOptions : Reporting, ProcessLimits {
   std::vector<std::string> backends;  // empty: every one that is built in
   std::vector<std::string> filters;   // empty: every workload
   std::vector<std::string> types;     // empty: all
@@ -252,7 +258,7 @@ struct BenchOptions : Reporting {
 /// kFailed when a backend that claims `exact` is not exact or does not answer.
 int Bench(const BenchOptions& options);
 
-struct ReviewOptions : Reporting {
+struct ReviewOptions : Reporting, ProcessLimits {
   std::string proposal;               // NNNN, or its folder
   std::string models;                 // a folder; empty: none
   std::vector<std::string> backends;  // empty: every available one

@@ -1,3 +1,8 @@
+#include <sys/prctl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
 #include <utility>
 
 #include "commands.h"
@@ -26,11 +31,18 @@ int StatusOf(ErrorCode code) {
   return kInternal;
 }
 
+// A file that the system permits may be one that the sandbox does not.
+std::string SandboxNote(const Error& error) {
+  const bool refused = error.message.ends_with(std::strerror(EACCES));
+  if (!refused || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return "";
+  return ", or outside of the folders that the command names, which --sandbox off permits";
+}
+
 }  // namespace
 
 int Fail(const Error& error) {
   const format::Printable where(error.where.empty() ? "qtx" : error.where, format::kMaxMessage);
-  const format::Printable message(error.message, format::kMaxMessage);
+  const format::Printable message(error.message + SandboxNote(error), format::kMaxMessage);
   if (error.clause.empty()) {
     format::Print(stderr, "{}: {}\n", where, message);
   } else {

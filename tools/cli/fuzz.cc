@@ -90,7 +90,7 @@ FuzzResult ResultOf(conformance::FuzzReport report, const conformance::FuzzOptio
 
 int Fuzz(const FuzzOptions& options) {
   const auto source =
-      FindBackend(options.backend, {.process = {.timeout = TimeLimit(options.timeout_seconds)}});
+      FindBackend(options.backend, {.process = ProcessOptionsOf(options, options.timeout_seconds)});
   if (!source.has_value()) return Fail(source.error());
   // Made first, so that a long run does not fail at the end.
   const auto folder = format::OutputFolder::Make(options.output);

@@ -133,7 +133,7 @@ int Identify(const IdentifyOptions& options) {
   const auto outputs = CheckOutputs({{"--json", options.json}}, inputs);
   if (!outputs.has_value()) return Fail(outputs.error());
   const auto source =
-      FindBackend(options.backend, {.process = {.timeout = TimeLimit(options.timeout_seconds)}});
+      FindBackend(options.backend, {.process = ProcessOptionsOf(options, options.timeout_seconds)});
   if (!source.has_value()) return Fail(source.error());
   ModelCache models;
   const auto suite = conformance::LoadSuite(options.suite.empty() ? SuiteFolder() : options.suite,

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <new>
 #include <optional>
@@ -19,6 +21,7 @@
 
 #include "command_tree.h"
 #include "commands.h"
+#include "confine.h"
 #include "data_folders.h"
 #include "feature_option.h"
 #include "provenance.h"
@@ -214,6 +217,24 @@ void AddTimeout(CLI::App* command, double& seconds, const std::string& task = "r
       ->capture_default_str();
 }
 
+void AddSandbox(CLI::App* command, const std::string& says, std::string& level) {
+  command->add_option("--sandbox", level, says)
+      ->check(CLI::IsMember({"off", "on", "strict"}))
+      ->capture_default_str();
+}
+
+void AddProcessLimits(CLI::App* command, ProcessLimits& limits) {
+  AddSandbox(command,
+             "What the process of a backend is kept from: on: writing elsewhere than in a folder "
+             "of its own, TMPDIR; strict: also sockets, and reading what is neither the system's "
+             "nor in a folder of its command",
+             limits.sandbox);
+  command
+      ->add_option("--readable", limits.readable,
+                   "A file or folder that --sandbox strict lets it read, too (repeatable)")
+      ->allow_extra_args(false);
+}
+
 void AddRun(CLI::App& app, RunOptions& options) {
   auto* command = app.add_subcommand("run", "Run a model on a backend");
   command->add_option("model", options.model, "A model of any kind")->required();
@@ -242,6 +263,7 @@ void AddRun(CLI::App& app, RunOptions& options) {
       "Print on stderr how many results were rounded, and how many by the exact fallback");
   command->add_flag("--node-times", options.node_times,
                     "Print what each node takes and by which path, on stdout (x86, arm)");
+  AddProcessLimits(command, options);
   AddReporting(command, "outputs, unmodelled nodes and counters", options);
 }
 
@@ -341,6 +363,7 @@ void AddValidate(CLI::App& app, ValidateOptions& options) {
   AddFeature(command, options.features)->excludes(resume);
   command->add_flag("--coverage", options.coverage,
                     "Run nothing: list the rules and operators without a case");
+  AddProcessLimits(command, options);
   AddReporting(command, "report", options);
   command->add_option("--junit", options.junit, "Report as JUnit XML to this file");
   command->add_option("--html", options.html, "Report as one offline HTML page to this file");
@@ -438,6 +461,7 @@ void AddIdentify(CLI::App& app, IdentifyOptions& options) {
       ->required();
   command->add_option("--suite", options.suite, "Folder of cases (default: QTX's own)");
   AddTimeout(command, options.timeout_seconds);
+  AddProcessLimits(command, options);
   AddReporting(command, "result", options);
 }
 
@@ -485,6 +509,7 @@ void AddShrink(CLI::App& app, ShrinkOptions& options) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   AddTimeout(command, options.timeout_seconds);
+  AddProcessLimits(command, options);
   AddReporting(command, "result", options);
 }
 
@@ -513,6 +538,7 @@ void AddFuzz(CLI::App& app, FuzzOptions& options) {
   command->add_option("--resume", options.resume,
                       "Journal: keeps what was done and goes on after an interruption");
   AddTimeout(command, options.timeout_seconds);
+  AddProcessLimits(command, options);
   AddReporting(command, "result", options);
 }
 
@@ -549,6 +575,7 @@ void AddBench(CLI::App& app, BenchOptions& options) {
   command->add_flag("--list", options.list, "List the workloads and measure nothing");
   command->add_flag("--node-times", options.node_times,
                     "Race nothing: print what each node takes and by which path (x86, arm)");
+  AddProcessLimits(command, options);
   AddReporting(command, "rows", options);
   command->add_option("--svg", options.svg, "Rooflines as SVG to this file");
 }
@@ -576,6 +603,7 @@ void AddReview(CLI::App& app, ReviewOptions& options) {
                    "Of an overlay, begin no case after these seconds, unless --all is given")
       ->check(Between(0.001, 86400.0))
       ->capture_default_str();
+  AddProcessLimits(command, options);
   AddReporting(command, "review", options);
   command->add_option("--html", options.html, "Review as one offline HTML page to this file");
 }
@@ -730,8 +758,32 @@ struct Commands {
   SpecHtmlOptions spec_html;
   SpecCoverageOptions spec_coverage;
   SpecNewOptions spec_new;
-  std::string shell;  // of `completion`
+  std::string shell;           // of `completion`
+  std::string sandbox = "on";  // of commands without ProcessLimits
 };
+
+// The commands that a command line may end in.
+std::vector<CLI::App*> Leaves(CLI::App* app) {
+  const std::vector<CLI::App*> children = app->get_subcommands([](CLI::App*) { return true; });
+  if (children.empty()) return {app};
+  std::vector<CLI::App*> leaves;
+  for (CLI::App* child : children) std::ranges::copy(Leaves(child), std::back_inserter(leaves));
+  return leaves;
+}
+
+// Commands that read what others wrote, and start no other program.
+void AddSandboxes(CLI::App& app, std::string& level) {
+  constexpr std::string_view kWithout[] = {"help",   "coverage", "completion", "manual",
+                                           "schema", "new",      "power",      "html"};
+  for (CLI::App* command : Leaves(&app)) {
+    const bool without = std::ranges::find(kWithout, command->get_name()) != std::end(kWithout);
+    if (without || command->get_option_no_throw("--sandbox") != nullptr) continue;
+    AddSandbox(command,
+               "on: reads only in the folders of files that the command names, writes only where "
+               "they say, without sockets and other programs; strict: or not at all",
+               level);
+  }
+}
 
 void Add(CLI::App& app, Commands& commands) {
   AddCheck(app, commands.check);
@@ -758,6 +810,7 @@ void Add(CLI::App& app, Commands& commands) {
   AddSpecCoverage(*spec, commands.spec_coverage);
   AddSpecNew(*spec, commands.spec_new);
   AddHelp(app, commands.shell);
+  AddSandboxes(app, commands.sandbox);
 }
 
 int PrintDocument(const std::string& text) {
@@ -768,6 +821,18 @@ int PrintDocument(const std::string& text) {
 int RunValidate(const ValidateOptions& options) {
   return OnFile(options.suite.empty() ? SuiteFolder() : options.suite,
                 options.coverage ? ValidateCoverage : Validate, options);
+}
+
+// Confines this process to what the command needs, where its options have --sandbox.
+Result<void> ConfineTo(const std::string& name, const CLI::App& command) {
+  std::vector<Option> options;
+  for (const CLI::Option* option : command.get_options()) {
+    std::vector<std::string> values = option->results();
+    const std::string unless_given = option->get_default_str();
+    if (values.empty() && !unless_given.empty()) values.push_back(unless_given);
+    options.push_back({option->get_name(), std::move(values)});
+  }
+  return Confine(name, options);
 }
 
 // Runs the command that was parsed.
@@ -801,9 +866,13 @@ int RunCommand(const CLI::App& app, const Commands& c) {
       {"spec new", [&] { return SpecNew(c.spec_new); }},
   };
   std::string name;
-  for (const CLI::App* command = &app; !command->get_subcommands().empty();) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) {
     command = command->get_subcommands().front();
     name += (name.empty() ? "" : " ") + command->get_name();
+  }
+  if (const auto confined = ConfineTo(name, *command); !confined.has_value()) {
+    return Fail(AsUsage("--sandbox", confined.error()));
   }
   return runs.at(name)();
 }

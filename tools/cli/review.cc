@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -27,6 +26,8 @@ namespace {
 using conformance::BackendSource;
 using conformance::Case;
 
+constexpr double kCaseSeconds = 60;  // that a backend has
+
 Result<spec::Proposal> Load(const ReviewOptions& options) {
   QTX_ASSIGN_OR_RETURN(const std::string folder,
                        spec::FindProposal(SpecFolder() + "/proposals", options.proposal));
@@ -45,18 +46,19 @@ Result<std::vector<Case>> ExistingCases(const ReviewOptions& options, ModelCache
 
 // Without the reference, with which backends are compared.
 Result<std::vector<BackendSource>> Backends(const ReviewOptions& options) {
+  const BackendOptions access = {.process = ProcessOptionsOf(options, kCaseSeconds)};
   std::vector<BackendSource> sources;
   for (const std::string& name :
        options.backends.empty() ? AvailableBackends() : options.backends) {
     if (options.backends.empty() && name == "reference") continue;
-    QTX_ASSIGN_OR_RETURN(sources.emplace_back(), FindBackend(name));
+    QTX_ASSIGN_OR_RETURN(sources.emplace_back(), FindBackend(name, access));
   }
   return sources;
 }
 
 BackendOptions Isolation(const ReviewOptions& options, format::Features features) {
   BackendOptions isolation;
-  isolation.process.timeout = TimeLimit(options.model_seconds);
+  isolation.process = ProcessOptionsOf(options, options.model_seconds);
   isolation.features = features;
   isolation.isolate = true;
   return isolation;

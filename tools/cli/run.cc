@@ -96,10 +96,9 @@ Result<RunOutcome> RunReference(const format::Model& model, const std::vector<Te
 
 Result<RunOutcome> RunOn(const format::Model& model, const std::vector<Tensor>& inputs,
                          const RunOptions& options, WorkProgress& progress) {
-  QTX_ASSIGN_OR_RETURN(
-      const auto source,
-      FindBackend(options.backend, {.process = {.timeout = TimeLimit(options.timeout_seconds),
-                                                .frame_limit = options.frame_limit_mib << 20}}));
+  BackendOptions access = {.process = ProcessOptionsOf(options, options.timeout_seconds)};
+  access.process.frame_limit = options.frame_limit_mib << 20;
+  QTX_ASSIGN_OR_RETURN(const auto source, FindBackend(options.backend, access));
   const auto backend = source.make();
   if (!backend.has_value()) return OfRequest(options.backend, options.model, backend.error());
   const auto description = (*backend)->Describe();

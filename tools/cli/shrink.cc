@@ -103,7 +103,7 @@ int Shrink(const ShrinkOptions& options) {
     return Fail(replaceable.error());
   }
   const auto source =
-      FindBackend(options.backend, {.process = {.timeout = TimeLimit(options.timeout_seconds)}});
+      FindBackend(options.backend, {.process = ProcessOptionsOf(options, options.timeout_seconds)});
   if (!source.has_value()) return Fail(source.error());
   const auto failure = options.model.empty() ? FailureOfCase(options) : FailureOfModel(options);
   if (!failure.has_value()) return Fail(failure.error());

@@ -82,7 +82,7 @@ Result<std::vector<ExpectedFailure>> ReadExpectations(const ValidateOptions& opt
 Result<std::vector<BackendSource>> ChooseBackends(const ValidateOptions& options,
                                                   const std::vector<ExpectedFailure>& expected) {
   BackendOptions access;
-  access.process.timeout = TimeLimit(options.timeout_seconds);
+  access.process = ProcessOptionsOf(options, options.timeout_seconds);
   access.process.memory_limit = options.memory_limit_mib << 20;
   access.process.frame_limit = options.frame_limit_mib << 20;
   access.features = FeaturesOf(options.features);

@@ -3,6 +3,7 @@
 #include "backends.h"
 #include "build_facts.h"
 #include "json.h"
+#include "qtx/conformance/sandbox.h"
 #include "qtx/format/feature.h"
 #include "qtx/format/model.h"
 
@@ -42,6 +43,10 @@ std::string VersionJson() {
   json.BeginObject();
   WriteFormat(json);
   json.Field("backends", AvailableBackends());
+  json.Key("sandbox");
+  json.BeginObject();
+  json.Field("landlock", conformance::LandlockVersion());
+  json.EndObject();
   WriteBuild(json);
   json.EndObject();
   return json.Text();

@@ -411,9 +411,9 @@ TEST_F(Qtx, ResumesAKilledRunWithoutLosingOrRepeatingACase) {
 // The backend hangs, and is in a process group that the signal is not sent to.
 TEST_F(Qtx, LeavesNoBackendBehindWhenItIsStopped) {
   Write("hang", "echo $$ >" + Path("child") + "; exec sleep 1000");
-  const std::string command = std::string(QTX_PROGRAM) + " validate --backend 'cmd:sh " +
-                              Path("hang") + "' >" + Path("out") + " 2>&1 & echo $! >" +
-                              Path("pid");
+  const std::string command = std::string(QTX_PROGRAM) +
+                              " validate --sandbox off --backend 'cmd:sh " + Path("hang") + "' >" +
+                              Path("out") + " 2>&1 & echo $! >" + Path("pid");
   ASSERT_EQ(std::system(command.c_str()), 0);
   const auto wait_for = [](const auto& condition) {
     for (int i = 0; i < 10'000 && !condition(); ++i) usleep(1000);

@@ -286,6 +286,79 @@ class Interrupted(Case):
         self.assertTrue(all(row["outcome"] == "measured" for row in report["rows"]))
 
 
+# What the process may still do when it ends: "r", "w" and so on for what is permitted, "-" for what is not.
+ATTEMPTS = r"""
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+__attribute__((destructor)) static void attempt(void) {
+  char said[] = "----\n";
+  char* none[] = {0};
+  if (open(getenv("ELSEWHERE"), O_RDONLY) >= 0) said[0] = 'r';
+  if (open(getenv("ELSEWHERE"), O_WRONLY) >= 0) said[1] = 'w';
+  if (socket(AF_INET, SOCK_STREAM, 0) >= 0) said[2] = 's';
+  if (execve("/none", none, none) != 0 && errno == ENOENT) said[3] = 'x';
+  (void)!write(2, said, 5);
+}
+"""
+
+
+class Sandbox(Case):
+    """Commands that read what others wrote, judged by a library that is loaded into their process."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.tools = tempfile.TemporaryDirectory(prefix="qtx")
+        cls.library = pathlib.Path(cls.tools.name, "attempts.so")
+        subprocess.run(["c++", "-x", "c", "-shared", "-fPIC", "-o", cls.library, "-"], input=ATTEMPTS.encode(), check=True)
+        cls.elsewhere = pathlib.Path(cls.tools.name, "elsewhere")
+        cls.elsewhere.write_text("not for qtx\n")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.tools.cleanup()
+
+    def may(self, *words):
+        environment = {**os.environ, "LD_PRELOAD": str(self.library), "ELSEWHERE": str(self.elsewhere)}
+        done = subprocess.run([QTX, *map(str, words)], cwd=self.folder, env=environment, capture_output=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr.decode().splitlines()[-1]
+
+    def test_readers_may_do_nothing_else(self):
+        self.quantized()
+        for words in (["check", "m.onnx"], ["inspect", "m.onnx", "--html", "page.html"], ["convert", "b.tflite", "-o", "o.onnx"],
+                      ["lower", "q.onnx", "-o", "o.onnx"], ["lift", "o.onnx", "-o", "l.onnx"], ["diff", "m.onnx", "m.onnx"],
+                      ["calibrate", "m.onnx", "--data", "x.npy", "-o", "o.onnx"], ["quantize", "c.onnx", "-o", "o.onnx"],
+                      ["run", "m.onnx", "--input", "x.npy"], ["validate", "--backend", "reference", "--suite", ABS],
+                      ["spec", "run", SOURCE / "spec/ops/abs.md"], ["serve", "--backend", "x86"]):
+            with self.subTest(words=words):
+                self.assertEqual(self.may(*words), "----")
+                self.assertEqual(self.may(*words, "--sandbox", "strict"), "----")
+                self.assertEqual(self.may(*words, "--sandbox", "off"), "rwsx")
+
+    def test_links_beside_the_model_lead_where_they_did(self):
+        blobs = self.folder / "blobs"
+        blobs.mkdir()
+        (self.folder / "m.onnx").rename(blobs / "0123")
+        cache = self.folder / "cache"
+        cache.mkdir()
+        (cache / "m.onnx").symlink_to("../blobs/0123")
+        (cache / "o.onnx").symlink_to("../new.onnx")
+        self.run_qtx("convert", "cache/m.onnx", "-o", "cache/o.onnx")
+        self.run_qtx("check", "new.onnx")
+
+    def test_says_what_may_be_the_reason(self):
+        deep = self.folder / "data" / "deep"
+        deep.mkdir(parents=True)
+        (deep / "x.npy").symlink_to(self.elsewhere)
+        self.run_qtx("calibrate", "m.onnx", "--data", "data", "-o", "o.onnx", status=3)
+        self.assertEqual(self.err, "deep/x.npy: Permission denied, or outside of the folders that the command names, which --sandbox off permits\n")
+        self.run_qtx("calibrate", "m.onnx", "--data", "data", "-o", "o.onnx", "--sandbox", "off", status=3)
+        self.assertNotIn("Permission", self.err)
+
+
 class Progress(Case):
     def terminal(self, *words):
         """What the command writes to stderr where that is a terminal."""

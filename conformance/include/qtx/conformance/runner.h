@@ -94,9 +94,9 @@ struct BackendSource {
   bool single_runs = false;   // a case is one run of it, no session
 };
 
-/// The reference interpreter as a backend: every named arithmetic, "exact" first. With the name of a
-/// deployment profile the nodes that it knows have its arithmetics, whichever is asked for: such a
-/// backend conforms to none. `make` fails with kInvalid for a name that no profile has.
+/// The reference interpreter as a backend: every named arithmetic, "exact" first. With the name of
+/// a deployment profile the nodes that it knows have its arithmetics, whichever is asked for: such
+/// a backend conforms to none. `make` fails with kInvalid for a name that no profile has.
 BackendSource ReferenceSource(format::Features features = format::Features::Current(),
                               std::string_view profile = {});
 
@@ -119,10 +119,19 @@ class IsolatedBackend : public backend::Backend {
 /// The longest answer of a backend in another process, unless told otherwise.
 inline constexpr std::int64_t kFrameBytes = std::int64_t{1} << 28;
 
+/// What a backend's process may do beside answering. `on`: it writes nowhere but in a folder of its
+/// own (TMPDIR) and to devices, at most 1 GiB a file, and forges no input of the terminal.
+/// `strict`: it also has no sockets, and reads only the system's folders, those of the files in its
+/// command and in PATH, PYTHONPATH and LD_LIBRARY_PATH, and ProcessOptions::readable.
+enum class Sandbox { kOff, kOn, kStrict };
+
 struct ProcessOptions {
   std::chrono::milliseconds timeout = std::chrono::seconds(60);  // of a case: Prepare and Run
   std::int64_t memory_limit = 0;                                 // bytes of address space; 0: none
   std::int64_t frame_limit = kFrameBytes;  // of an answer; at most backend::kMaxFrameBytes
+  // Where this kernel lacks what it takes, `on` does without, and `strict` is an error (kIo).
+  Sandbox sandbox = Sandbox::kOn;
+  std::vector<std::string> readable;  // further files and folders, where it is strict
 };
 
 /// Splits a command line at blanks; '...' and "..." group, \ escapes the next character. Errors:
