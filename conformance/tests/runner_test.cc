@@ -88,7 +88,7 @@ TEST(RunSuite, JournalsNothingOfCasesThatFoundNoProcess) {
   const std::string guest = std::string(QTX_TEST_GUEST) + " crash";
   // It is described once, then serves once, then is gone.
   const auto source = ProcessSource("sh -c 'test $(wc -c <" + flag + ") -lt 2 || exit 9; echo >>" +
-                                    flag + "; exec " + guest + "'",
+                                        flag + "; exec " + guest + "'",
                                     {.sandbox = Sandbox::kOff});
   ASSERT_TRUE(source.has_value());
   RunOptions options;
