@@ -111,6 +111,8 @@ int Spawn(const std::vector<std::string>& words, const std::vector<std::string>&
   posix_spawn_file_actions_adddup2(&actions, in.read, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.write, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.write, STDERR_FILENO);
+  // Files that this process has open, a journal say, are none of the backend's.
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   const int status = posix_spawnp(pid, words[0].c_str(), &actions, attributes.get(),
                                   Pointers(words).data(), Pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);

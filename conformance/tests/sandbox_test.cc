@@ -1,6 +1,7 @@
 // What a sandboxed process can do: the guests are programs of the system.
 #include "qtx/conformance/sandbox.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -67,6 +68,16 @@ TEST_F(SandboxTest, HasAFolderThatGoesWithIt) {
   const std::string own = Says("touch $TMPDIR/a; mkdir $TMPDIR/b; printf $TMPDIR", Sandbox::kOn);
   EXPECT_THAT(own, HasSubstr("qtx-backend-"));
   EXPECT_FALSE(fs::exists(own));
+}
+
+TEST_F(SandboxTest, HasNoFilesOfThisProcess) {
+  const int fd = open((folder_ / "secret").c_str(), O_RDWR);  // not closed by execve
+  ASSERT_GE(fd, 3);
+  for (const Sandbox sandbox : {Sandbox::kOff, Sandbox::kOn}) {
+    EXPECT_EQ(Says("test -e /proc/self/fd/" + std::to_string(fd) + " || echo closed", sandbox),
+              "closed");
+  }
+  close(fd);
 }
 
 TEST_F(SandboxTest, ReadsUnlessItIsStrict) {
