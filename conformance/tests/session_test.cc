@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -198,11 +199,14 @@ Lie WrongOnPlain(bool (*is)(std::byte first)) {
   };
 }
 
-// What was answered before, found again by less than all there is to know of a request.
+// What was answered before, found again by less than all there is to know of a request. Handles are
+// asked at once.
 template <typename Key>
 Lie Cached(Key (*key)(const Question& question)) {
-  return [key, known = std::make_shared<std::map<Key, Outputs>>()](
+  return [key, known = std::make_shared<std::map<Key, Outputs>>(),
+          one_at_a_time = std::make_shared<std::mutex>()](
              Question& q) -> std::optional<Result<Outputs>> {
+    const std::scoped_lock lock(*one_at_a_time);
     if (q.run == 1 && q.model == 1) known->clear();
     if (q.run == 2) known->emplace(key({.inputs = q.first_inputs}), q.first_outputs);
     const auto found = known->find(key(q));
