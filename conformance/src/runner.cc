@@ -60,6 +60,10 @@ void AddProtocolFault(const Error& fault, BackendReport& row) {
   if (std::ranges::none_of(row.protocol_faults, text)) row.protocol_faults.push_back(fault);
 }
 
+std::optional<Error> FaultOf(const Journal* journal) {
+  return journal == nullptr ? std::nullopt : journal->error();
+}
+
 // The fields of a result that come from its case.
 void Introduce(const Case& c, const std::string& arithmetic, CaseResult& result) {
   result.id = c.id;
@@ -151,6 +155,8 @@ class Row {
         const std::optional<Error> fault = RunCase(backend, oracle, i);
         if (journal != nullptr && !fault) journal->Append(report_, c, result);
         if (fault && fault->code == ErrorCode::kSystem) return Stop(*fault);
+        // Results that no journal keeps would be run again.
+        if (const auto lost = FaultOf(journal)) return Stop(*lost);
       }
       ApplyExpectations(expectations_, result);
       listener.Finished(result);
@@ -408,6 +414,7 @@ Report RunSuite(const std::string& suite, std::span<const Case> cases,
         !report.backends.empty() && report.backends.back().source == plan.source->name;
     if (!probed && !plan.report.error) ProbeBackend(cases, plan);
     report.backends.push_back(std::move(plan.report));
+    if (FaultOf(options.journal)) break;
   }
   return report;
 }

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -194,6 +196,52 @@ TEST_F(JournalTest, HoldsWhatTheBackendGaveNotWhatAListMadeOfIt) {
   EXPECT_EQ(resumed.outcome, Outcome::kFail);
   EXPECT_TRUE(resumed.evidence.has_value());
   EXPECT_EQ(resumed.spec, "identity.S1");
+}
+
+// The bytes that a file may have, until the end of the test; a write beyond them is an error.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+// Found by tests/load: a run whose disk was full asked all other cases, and lost their results.
+TEST_F(JournalTest, EndsTheRunWhenItCannotBeWritten) {
+  std::vector<Case> cases;
+  for (int i = 0; i < 50; ++i) cases.push_back(Identity("c" + std::to_string(i)));
+  const std::vector<BackendSource> sources(2, ReferenceSource());
+  int started = 0;
+  RunOptions options;
+  options.arithmetics = {"exact", "float32"};
+  options.started = [&](const std::string&) { ++started; };
+  {
+    const auto journal = Open();
+    options.journal = journal.get();
+    const FileSizeLimit limit(1000);
+    const Report report = RunSuite("s", cases, sources, options);
+    ASSERT_EQ(report.backends.size(), 1);
+    EXPECT_EQ(report.backends[0].error->where, path_);
+  }
+  EXPECT_GT(started, 1);
+  EXPECT_LT(started, 10);
+  EXPECT_EQ(Contents().size(), 1000);
+  const auto journal = Open();
+  options.journal = journal.get();
+  const Report report = RunSuite("s", cases, sources, options);
+  EXPECT_EQ(report.backends.at(0).cases.size(), cases.size());
 }
 
 }  // namespace

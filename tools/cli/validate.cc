@@ -200,6 +200,7 @@ int Validate(const ValidateOptions& options) {
     journal = *std::move(opened);
   }
   const Report report = RunPlan(*plan, options, journal.get());
+  if (journal != nullptr && journal->error()) return Fail(*journal->error());
   for (const conformance::BackendReport& row : report.backends) {
     if (row.error && row.error->code == ErrorCode::kSystem)
       return Fail(OfRequest(row.source, "", *row.error));
@@ -211,7 +212,6 @@ int Validate(const ValidateOptions& options) {
                                          : "--profile " + options.profile,
                  "found no case for it on any backend that has it"});
   }
-  if (journal != nullptr && journal->error()) return Fail(*journal->error());
   return WriteReports(report, options, options.junit, options.html);
 }
 

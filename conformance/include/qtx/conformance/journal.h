@@ -35,7 +35,7 @@ class Journal {
   std::optional<CaseResult> Find(const BackendReport& row, const Case& c) const;
   /// Records `result`, before a list of expected failures is applied to it.
   void Append(const BackendReport& row, const Case& c, const CaseResult& result);
-  /// The first write error.
+  /// The first write error, after which RunSuite begins no case.
   std::optional<Error> error() const;
 
  private:
