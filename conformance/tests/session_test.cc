@@ -204,8 +204,8 @@ Lie WrongOnPlain(bool (*is)(std::byte first)) {
 template <typename Key>
 Lie Cached(Key (*key)(const Question& question)) {
   return [key, known = std::make_shared<std::map<Key, Outputs>>(),
-          one_at_a_time = std::make_shared<std::mutex>()](
-             Question& q) -> std::optional<Result<Outputs>> {
+          one_at_a_time =
+              std::make_shared<std::mutex>()](Question& q) -> std::optional<Result<Outputs>> {
     const std::scoped_lock lock(*one_at_a_time);
     if (q.run == 1 && q.model == 1) known->clear();
     if (q.run == 2) known->emplace(key({.inputs = q.first_inputs}), q.first_outputs);

@@ -37,17 +37,17 @@ ENDED_BY_DEATH = ("crash", "protocol_error")
 def copies_of(suite, count, folder):
     """A suite with each case `count` times; ids of copies begin with c2/, c3/, ..."""
     shutil.copytree(suite, folder)
-    answers = (folder / "text_answers.txt").read_text()
-    texts = [answers]
+    answers = re.findall(r"^[0-9a-f]{16} .*\n(?:  .*\n)*", (folder / "text_answers.txt").read_text(), flags=re.M)
+    all_answers = list(answers)
     for k in range(2, count + 1):
         prefix = rf"\g<1>c{k}/"
         for path in suite.rglob("*.yaml"):
             copy = folder / f"copy{k}" / path.relative_to(suite)
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_text(re.sub(r"""^(id: ["']?)""", prefix, path.read_text(), flags=re.M))
-        entries = re.sub(r"^#.*\n", "", answers, flags=re.M)
-        texts.append(re.sub(r"^([0-9a-f]{16} )", prefix, entries, flags=re.M))
-    (folder / "text_answers.txt").write_text("".join(texts))
+        all_answers += [re.sub(r"^([0-9a-f]{16} )", prefix, answer) for answer in answers]
+    all_answers.sort(key=lambda answer: answer.splitlines()[0].split(" ", 1)[1].encode())
+    (folder / "text_answers.txt").write_text("".join(all_answers))
     return folder
 
 

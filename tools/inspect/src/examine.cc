@@ -32,6 +32,7 @@ ElementType StoredAs(const format::TensorType& type) {
 void SetRange(Value& value) {
   const ElementType stored = StoredAs(value.type);
   if (stored == ElementType::kUndefined || !format::IsIntegerStorage(stored)) return;
+  if (!value.type.quantization) return;  // which `check` finds
   const Quantization& q = *value.type.quantization;
   const format::IntegerRange range = format::StoredRange(stored, q);
   // Exact in a double except for the last bits of INT32, which is enough for inspection.
@@ -248,7 +249,7 @@ Result<Value> ExamineOne(const Model& model, const ChannelAxis& axes, const form
 }  // namespace
 
 Result<std::vector<Value>> Examine(const Model& model) {
-  std::set<std::string_view> constants, seen;
+  std::set<std::string> constants, seen;  // names
   for (const format::TensorData& data : model.graph.initializers) constants.insert(data.name);
   const ChannelAxis axes = ChannelAxes(model.graph);
   std::vector<Value> values;

@@ -274,8 +274,15 @@ Result<std::string> ReadEntry(zip_t* archive, std::uint64_t at, const std::strin
                      std::to_string(format::kMaxTensorBytes)};
   const std::unique_ptr<zip_file_t, EntryClose> entry(zip_fopen_index(archive, at, 0));
   if (entry == nullptr) return Broken(name, zip_strerror(archive));
-  std::string bytes(size, '\0');
-  QTX_RETURN_IF_ERROR(FillFrom(entry.get(), name, std::as_writable_bytes(std::span(bytes))));
+  // The size is what the archive says: memory is taken as bytes come, twice as much each time.
+  constexpr std::uint64_t kFirst = std::uint64_t{1} << 20;
+  std::string bytes;
+  while (bytes.size() < size) {
+    const std::size_t begin = bytes.size();
+    bytes.resize(std::min<std::uint64_t>(size, std::max<std::uint64_t>(kFirst, 2 * begin)));
+    QTX_RETURN_IF_ERROR(FillFrom(entry.get(), name,
+                                 std::as_writable_bytes(std::span(bytes)).subspan(begin)));
+  }
   QTX_RETURN_IF_ERROR(EndOf(entry.get(), name));
   return bytes;
 }

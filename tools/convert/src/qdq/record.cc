@@ -150,8 +150,14 @@ void RestoreImports(Recorded recorded, format::Model& model, Ledger& ledger) {
     model.opset_imports = *imports;
   }
   const bool needs_none = imports && recorded.all() && !HasQuantized(model);
-  if (needs_none || model.OpsetVersion(format::kDomain) != 0) return;
-  model.opset_imports.push_back({std::string(format::kDomain), format::FormatVersion(model)});
+  if (needs_none) return;
+  const auto own =
+      std::ranges::find(model.opset_imports, format::kDomain, &format::OpsetImport::domain);
+  if (own == model.opset_imports.end()) {
+    model.opset_imports.push_back({std::string(format::kDomain), format::FormatVersion(model)});
+  } else if (!recorded.all()) {  // types may need more than those that were recorded
+    own->version = std::max(own->version, format::FormatVersion(model));
+  }
 }
 
 }  // namespace qtx::convert
