@@ -82,7 +82,9 @@ void Write(std::string_view name, const std::string& bytes) {
   if (kind.takes == convert::Takes::kFiles) source.with = {folder.Write("model.onnx", bytes)};
   const auto back = convert::Read(source, kind, AllowAll());
   if (!Answered(back)) {
-    if (back.error().code == ErrorCode::kInvalid)
+    // A table of a model without scales and statistics says nothing of it.
+    const bool empty = back.error().message.starts_with("found no scale and no statistics");
+    if (back.error().code == ErrorCode::kInvalid && !empty)
       Stop("written, then refused: " + back.error().Text());
   } else if (kind.name == "qdq") {
     CheckComesBack(model->model, back->model);
