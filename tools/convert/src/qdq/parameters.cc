@@ -6,6 +6,7 @@
 
 #include "errors.h"
 #include "qdq/half_reals.h"
+#include "qtx/format/annotation.h"
 #include "qtx/format/attributes.h"
 #include "qtx/format/levels.h"
 #include "qtx/format/limits.h"
@@ -143,7 +144,9 @@ bool ReadAxes(const GraphIndex& index, const format::Node& node, const Tensor& s
   return true;
 }
 
-// The storage type: the zero point's, else that of the integers, else what the attribute says.
+// The storage type: the zero point's, else that of the integers, else what the attribute says. An
+// annotated value, as QOperatorsToPairs declares those whose integers are read, has that of its
+// annotation.
 ElementType StorageIn(const GraphIndex& index, const format::Node& node,
                       const std::optional<Tensor>& zero_point) {
   if (zero_point) return zero_point->elem_type;
@@ -153,8 +156,10 @@ ElementType StorageIn(const GraphIndex& index, const format::Node& node,
                      : format::ElementTypeFromCode(code).value_or(ElementType::kUndefined);
   }
   if (const format::TensorData* data = index.Initializer(node.inputs[0])) return data->data_type;
-  if (const format::TensorType* type = index.TypeOf(node.inputs[0])) return type->elem_type;
-  return ElementType::kUndefined;
+  const format::TensorType* type = index.TypeOf(node.inputs[0]);
+  if (type == nullptr) return ElementType::kUndefined;
+  return format::IsAnnotated(*type) ? format::StorageOf(format::Unannotated(*type).elem_type)
+                                    : type->elem_type;
 }
 
 // The type of what a DequantizeLinear gives.  Source: dequantize_linear.S5.

@@ -142,6 +142,26 @@ TEST(QuantizationAnnotation, OfRealsAnnotatesTheirType) {
   EXPECT_THAT(QuantizationOf(lifted, "x").offset, ElementsAre(3));
 }
 
+// Found by fuzzing: the integers of `a` were taken for FLOAT.
+TEST(QuantizationAnnotation, LeavesADequantizeLinearWithoutZeroPointItsType) {
+  OnnxMaker maker;
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kInt8, {4}),
+                              OnnxMaker::Value("a", ElementType::kInt32, {4})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kInt8, {2, 2}),
+                               OnnxMaker::Value("b", ElementType::kFloat, {4})};
+  maker.Parameters("x", 0.5F, 3);
+  maker.Initializer<std::int64_t>("shape", ElementType::kInt64, {2}, {2, 2});
+  maker.Node("Reshape", {"x", "shape"}, {"y"});
+  maker.Initializer<float>("a/scale", ElementType::kFloat, {}, {0.25F});
+  maker.Node("DequantizeLinear", {"a", "a/scale"}, {"real"});
+  maker.Node("Relu", {"real"}, {"b"});
+  maker.model.graph.quantization_annotations = {AnnotationOfX()};
+  const format::Model lifted = Lifted(maker.model);
+  EXPECT_EQ(ElementTypeOf(lifted, "a"), ElementType::kInt32Q);
+  EXPECT_THAT(QuantizationOf(lifted, "a").scale, ElementsAre(0.25F));
+  EXPECT_THAT(OpTypes(lifted), ElementsAre("Reshape", "Relu"));
+}
+
 TEST(QuantizationAnnotation, ThatNamesNothingConstantStays) {
   OnnxMaker maker;
   maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kInt8, {4})};
