@@ -221,6 +221,7 @@ class FileSizeLimit {
 // Found by tests/load: a run whose disk was full asked all other cases, and lost their results.
 TEST_F(JournalTest, EndsTheRunWhenItCannotBeWritten) {
   std::vector<Case> cases;
+  cases.reserve(50);
   for (int i = 0; i < 50; ++i) cases.push_back(Identity("c" + std::to_string(i)));
   const std::vector<BackendSource> sources(2, ReferenceSource());
   int started = 0;
