@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "guarded.h"
 #include "live_groups.h"
 #include "process.h"
 #include "qtx/conformance/runner.h"
@@ -278,9 +279,12 @@ BackendFolder BackendFolder::Make() {
 BackendFolder::BackendFolder(BackendFolder&& other) noexcept
     : path_(std::exchange(other.path_, std::string())) {}
 
+// Without memory it stays.
 BackendFolder::~BackendFolder() {
-  std::error_code error;
-  if (!path_.empty()) fs::remove_all(path_, error);
+  Attempt([&] {
+    std::error_code error;
+    if (!path_.empty()) fs::remove_all(path_, error);
+  });
 }
 
 }  // namespace qtx::conformance
