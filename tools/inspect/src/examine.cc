@@ -32,6 +32,8 @@ ElementType StoredAs(const format::TensorType& type) {
 void SetRange(Value& value) {
   const ElementType stored = StoredAs(value.type);
   if (stored == ElementType::kUndefined || !format::IsIntegerStorage(stored)) return;
+  if (!value.type.quantization)
+    return;  // a quantized type without parameters, which `check` refuses
   const Quantization& q = *value.type.quantization;
   const format::IntegerRange range = format::StoredRange(stored, q);
   // Exact in a double except for the last bits of INT32, which is enough for inspection.
