@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string>
 
 #include "qtx/format/accumulator.h"
 #include "qtx/format/annotation.h"
@@ -250,7 +251,8 @@ Result<Value> ExamineOne(const Model& model, const ChannelAxis& axes, const form
 }  // namespace
 
 Result<std::vector<Value>> Examine(const Model& model) {
-  std::set<std::string_view> constants, seen;
+  std::set<std::string_view> constants;
+  std::set<std::string> seen;  // some of an information that is made here
   for (const format::TensorData& data : model.graph.initializers) constants.insert(data.name);
   const ChannelAxis axes = ChannelAxes(model.graph);
   std::vector<Value> values;
