@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string>
 
 #include "qtx/format/accumulator.h"
 #include "qtx/format/annotation.h"
@@ -32,7 +33,8 @@ ElementType StoredAs(const format::TensorType& type) {
 void SetRange(Value& value) {
   const ElementType stored = StoredAs(value.type);
   if (stored == ElementType::kUndefined || !format::IsIntegerStorage(stored)) return;
-  if (!value.type.quantization) return;  // which `check` finds
+  if (!value.type.quantization)
+    return;  // a quantized type without parameters, which `check` refuses
   const Quantization& q = *value.type.quantization;
   const format::IntegerRange range = format::StoredRange(stored, q);
   // Exact in a double except for the last bits of INT32, which is enough for inspection.
@@ -249,7 +251,8 @@ Result<Value> ExamineOne(const Model& model, const ChannelAxis& axes, const form
 }  // namespace
 
 Result<std::vector<Value>> Examine(const Model& model) {
-  std::set<std::string> constants, seen;  // names
+  std::set<std::string_view> constants;
+  std::set<std::string> seen;  // some of an information that is made here
   for (const format::TensorData& data : model.graph.initializers) constants.insert(data.name);
   const ChannelAxis axes = ChannelAxes(model.graph);
   std::vector<Value> values;

@@ -71,13 +71,33 @@ Result<void> EndOf(zip_file_t* entry, const std::string& name) {
 
 using ZipArchive = std::unique_ptr<zip_t, ZipClose>;
 
+// What an entry says of its own size bounds the memory taken for it (SizeOf): no more than the
+// file.
+Result<void> CheckEntries(zip_t* archive, std::uint64_t file_size) {
+  const zip_int64_t count = zip_get_num_entries(archive, 0);
+  for (zip_int64_t i = 0; i < count; ++i) {
+    zip_stat_t stat;
+    zip_stat_init(&stat);
+    if (zip_stat_index(archive, static_cast<zip_uint64_t>(i), 0, &stat) == 0 &&
+        (stat.valid & ZIP_STAT_COMP_SIZE) != 0 && stat.comp_size > file_size) {
+      return Error{ErrorCode::kInvalid, "entry " + std::to_string(i),
+                   "found " + std::to_string(stat.comp_size) + " bytes in a file of " +
+                       std::to_string(file_size)};
+    }
+  }
+  return {};
+}
+
 Result<ZipArchive> OpenArchive(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
     return Error{ErrorCode::kUnreadable, "", "no such file"};
   int code = 0;
   ZipArchive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
-  if (archive != nullptr) return archive;
+  if (archive != nullptr) {
+    QTX_RETURN_IF_ERROR(CheckEntries(archive.get(), std::filesystem::file_size(path, error)));
+    return archive;
+  }
   zip_error_t why;
   zip_error_init_with_code(&why, code);
   const std::string message = zip_error_strerror(&why);

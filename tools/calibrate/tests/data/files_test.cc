@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "qtx/calibrate/npz.h"
+
 namespace qtx::calibrate {
 namespace {
 
@@ -257,6 +259,22 @@ TEST(Files, NameWhatIsWrongWithAnArchive) {
     if (!Open(model, {path})->Read(0).has_value()) ++refused;
   }
   EXPECT_EQ(refused, (whole.size() + 2) / 3);
+}
+
+// Memory is taken by what an entry says of its size, so that must not pass the file's: 4 GB were,
+// for 296 bytes. PKZIP's APPNOTE, 4.3.12: in the central directory the sizes are at 20 (compressed)
+// and 24.
+TEST(Files, RefuseAnEntryLargerThanItsArchive) {
+  const auto folder = TestFolder();
+  std::string zip = ContentsOf(
+      WriteZip(folder / "a.npz", {{"x.npy", *format::ToNpy(Floats({4}, {1, 2, 3, 4}))}}, false));
+  const std::size_t entry = zip.find("PK\x01\x02");
+  ASSERT_NE(entry, std::string::npos);
+  zip.replace(entry + 20, 4, "\x70\xFF\xFF\xF0", 4);
+  zip.replace(entry + 24, 4, "\x70\xFF\xFF\xF9", 4);
+  const auto read = ReadNpzArray(WriteBytes(folder / "b.npz", zip), "x");
+  ASSERT_FALSE(read.has_value());
+  EXPECT_THAT(read.error().message, HasSubstr("found 4043308912 bytes in a file of"));
 }
 
 // 100 MB of zeros in 100 KB: they are decompressed sample by sample, as samples are asked for.

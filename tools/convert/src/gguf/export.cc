@@ -178,6 +178,8 @@ Result<void> GgufWriter::FromInitializers() {
       return Unsupported("initializer '" + data.name + "'",
                          "GGUF has names of 1 to 63 bytes and tensors of at most 4 axes");
     }
+    if (std::ranges::find(info.dims, 0) != info.dims.end())
+      return Unsupported("initializer '" + data.name + "'", "has no elements; GGUF wants some");
     QTX_RETURN_IF_ERROR(AddTensor(std::move(info)));
   }
   if (tensors_.empty()) return Unsupported("model", "has no initializers, of which GGUF consists");

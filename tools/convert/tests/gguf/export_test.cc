@@ -91,6 +91,14 @@ TEST(GgufExport, RefusesATypeThatGgmlDoesNotHave) {
   EXPECT_THAT(WrittenAs(model), HasSubstr("initializer 'w': UINT16: no type of ggml holds it"));
 }
 
+// It was written, and refused when it was read.
+TEST(GgufExport, RefusesATensorWithoutElements) {
+  format::Model model = Empty();
+  model.graph.initializers = {
+      format::ToTensorData("roi", *format::MakeTensor(format::ElementType::kFloat, {0}))};
+  EXPECT_THAT(WrittenAs(model), HasSubstr("initializer 'roi': has no elements"));
+}
+
 TEST(GgufExport, DropsNodesOnlyWhereThatIsAllowed) {
   format::Model model = WithScale(1);
   model.graph.nodes.emplace_back().op_type = "Relu";
