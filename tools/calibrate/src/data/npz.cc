@@ -300,8 +300,8 @@ Result<std::string> ReadEntry(zip_t* archive, std::uint64_t at, const std::strin
   while (bytes.size() < size) {
     const std::size_t begin = bytes.size();
     bytes.resize(std::min<std::uint64_t>(size, std::max<std::uint64_t>(kFirst, 2 * begin)));
-    QTX_RETURN_IF_ERROR(FillFrom(entry.get(), name,
-                                 std::as_writable_bytes(std::span(bytes)).subspan(begin)));
+    QTX_RETURN_IF_ERROR(
+        FillFrom(entry.get(), name, std::as_writable_bytes(std::span(bytes)).subspan(begin)));
   }
   QTX_RETURN_IF_ERROR(EndOf(entry.get(), name));
   return bytes;
