@@ -37,7 +37,8 @@ ENDED_BY_DEATH = ("crash", "protocol_error")
 def copies_of(suite, count, folder):
     """A suite with each case `count` times; ids of copies begin with c2/, c3/, ..."""
     shutil.copytree(suite, folder)
-    answers = re.findall(r"^[0-9a-f]{16} .*\n(?:  .*\n)*", (folder / "text_answers.txt").read_text(), flags=re.M)
+    kept = folder / "text_answers.txt"
+    answers = re.findall(r"^[0-9a-f]{16} .*\n(?:  .*\n)*", kept.read_text() if kept.exists() else "", flags=re.M)
     all_answers = list(answers)
     for k in range(2, count + 1):
         prefix = rf"\g<1>c{k}/"
@@ -47,7 +48,8 @@ def copies_of(suite, count, folder):
             copy.write_text(re.sub(r"""^(id: ["']?)""", prefix, path.read_text(), flags=re.M))
         all_answers += [re.sub(r"^([0-9a-f]{16} )", prefix, answer) for answer in answers]
     all_answers.sort(key=lambda answer: answer.splitlines()[0].split(" ", 1)[1].encode())
-    (folder / "text_answers.txt").write_text("".join(all_answers))
+    if all_answers:
+        kept.write_text("".join(all_answers))
     return folder
 
 
