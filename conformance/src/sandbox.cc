@@ -112,9 +112,9 @@ std::vector<long> RefusedCalls(const Permissions& permissions) {
   return calls;
 }
 
-// A filter in classic BPF over seccomp_data. Calls of another ABI (32 bits) would pass by its
-// numbers: they are refused where any call is. A terminal's input may be forged by TIOCSTI, as if
-// its user had typed a command: it is refused always.
+// A filter in classic BPF over seccomp_data. A terminal's input may be forged by TIOCSTI, as if its
+// user had typed a command: it is refused always. Calls of another ABI (32 bits) have other
+// numbers: all of them are refused where sockets or programs are, else none is.
 std::vector<sock_filter> Filter(const Permissions& permissions) {
   const auto load = [](std::size_t at) -> sock_filter {
     return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(at));

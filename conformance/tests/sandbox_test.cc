@@ -106,6 +106,15 @@ TEST_F(SandboxTest, HasNoSocketsIfItIsStrict) {
   EXPECT_THAT(Says(connect, Sandbox::kStrict), HasSubstr("Permission denied"));
 }
 
+// Its input is a pipe: a call that is let through finds no terminal.
+TEST_F(SandboxTest, ForgesNoInputOfATerminal) {
+  const std::string forge =
+      "/usr/bin/python3 -c \"import fcntl, termios; fcntl.ioctl(0, termios.TIOCSTI, b'x')\" 2>&1 | "
+      "tail -n 1";
+  EXPECT_THAT(Says(forge, Sandbox::kOff), HasSubstr("Inappropriate ioctl"));
+  EXPECT_THAT(Says(forge, Sandbox::kOn), HasSubstr("Permission denied"));
+}
+
 TEST_F(SandboxTest, KeepsWhatItsChildrenAndThreadsDo) {
   EXPECT_THAT(Says("setsid bash -c \"echo x > $F/new\"", Sandbox::kOn),
               HasSubstr("Permission denied"));

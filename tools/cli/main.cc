@@ -232,6 +232,7 @@ void AddProcessLimits(CLI::App* command, ProcessLimits& limits) {
   command
       ->add_option("--readable", limits.readable,
                    "A file or folder that --sandbox strict lets it read, too (repeatable)")
+      ->check(CLI::ExistingPath)
       ->allow_extra_args(false);
 }
 
