@@ -1,4 +1,5 @@
 // The command line: every option is declared here and nowhere else.
+#include <gmp.h>
 #include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -703,6 +705,28 @@ extern "C" void EndOfCutFile(int signal_number, siginfo_t* info, void* /*context
   _exit(kBadInput);
 }
 
+// Says that memory has run out, without taking any.
+void SayThatMemoryRanOut() {
+  constexpr std::string_view kLine = "qtx: there is not enough memory\n";
+  (void)!write(STDERR_FILENO, kLine.data(), kLine.size());
+}
+
+// GMP and MPFR have no way back from an allocation that fails (GMP manual, "Custom Allocation"):
+// their own functions abort.
+void* OrEnd(void* memory) {
+  if (memory != nullptr) return memory;
+  conformance::KillBackendProcesses();
+  SayThatMemoryRanOut();
+  _exit(kInternal);
+}
+
+void EndWhereGmpHasNoMemory() {
+  mp_set_memory_functions(
+      [](std::size_t size) { return OrEnd(std::malloc(size)); },
+      [](void* memory, std::size_t, std::size_t size) { return OrEnd(std::realloc(memory, size)); },
+      [](void* memory, std::size_t) { std::free(memory); });
+}
+
 void HandleSignals() {
   conformance::AdoptOrphans();
   struct sigaction cut {};
@@ -931,11 +955,10 @@ int main(int argc, char** argv) {
   try {
     qtx::cli::OpenStandardStreams();
     qtx::cli::HandleSignals();
+    qtx::cli::EndWhereGmpHasNoMemory();
     return qtx::cli::FlushStdout(qtx::cli::Main(argc, argv));
-  } catch (const std::bad_alloc&) {  // and none is left for the line that says so
-    constexpr std::string_view kLine = "qtx: there is not enough memory\n";
-    if (write(STDERR_FILENO, kLine.data(), kLine.size()) < 0) {
-    }  // nobody is left to tell
+  } catch (const std::bad_alloc&) {
+    qtx::cli::SayThatMemoryRanOut();
     return qtx::cli::kInternal;
   } catch (const std::exception& error) {  // exceptions of libraries
     if (std::ferror(stdout) != 0) return qtx::cli::FlushStdout(qtx::cli::kInternal);
