@@ -141,13 +141,16 @@ std::vector<sock_filter> Filter(const Permissions& permissions) {
   return filter;
 }
 
+// A filter at no address is an argument that is wrong otherwise where there are filters.
+bool HasFilters() {
+  return kProcessor != 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) != 0 &&
+         errno == EFAULT;
+}
+
 Result<void> RestrictCalls(const Permissions& permissions) {
   std::vector<sock_filter> filter = Filter(permissions);
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
-  if (kProcessor != 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0) return {};
-  if (kProcessor == 0 || errno == EINVAL) {
-    return Error{ErrorCode::kUnsupported, "the sandbox", "this kernel has no seccomp filters"};
-  }
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0) return {};
   return Failed("seccomp", errno);
 }
 
@@ -159,13 +162,20 @@ int LandlockVersion() {
   return version > 0 ? static_cast<int>(version) : 0;
 }
 
+Result<void> SandboxSupport() {
+  if (LandlockVersion() == 0) {
+    return Error{ErrorCode::kUnsupported, "", "this kernel has no Landlock"};
+  }
+  if (HasFilters()) return {};
+  return Error{ErrorCode::kUnsupported, "", "this kernel has no seccomp filters"};
+}
+
 Result<void> Restrict(const Permissions& permissions) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Failed("no_new_privs", errno);
   // Files first: the calls that seccomp withholds are none of theirs.
   if (LandlockVersion() > 0) QTX_RETURN_IF_ERROR(RestrictFiles(permissions));
-  QTX_RETURN_IF_ERROR(RestrictCalls(permissions));
-  if (LandlockVersion() > 0) return {};
-  return Error{ErrorCode::kUnsupported, "the sandbox", "this kernel has no Landlock"};
+  if (HasFilters()) QTX_RETURN_IF_ERROR(RestrictCalls(permissions));
+  return SandboxSupport();
 }
 
 std::vector<std::string> SystemFolders() {

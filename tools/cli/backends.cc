@@ -98,10 +98,17 @@ Result<BackendSource> Isolated(const BackendSource& source, const BackendOptions
   return isolated;
 }
 
-void WarnWithoutSandbox(const std::string& name, const conformance::ProcessOptions& process) {
-  if (process.sandbox == conformance::Sandbox::kOff || conformance::LandlockVersion() > 0) return;
-  format::Print(stderr,
-                "--backend {}: this kernel has no Landlock, so it may write where you may\n", name);
+// An error where `strict` cannot be kept; what `on` does without is said on stderr.
+Result<void> CheckSandbox(const std::string& name, const conformance::ProcessOptions& process) {
+  if (process.sandbox == conformance::Sandbox::kOff) return {};
+  const auto supported = conformance::SandboxSupport();
+  if (supported.has_value()) return {};
+  if (process.sandbox == conformance::Sandbox::kStrict) {
+    return Error{ErrorCode::kUsage, "--sandbox strict", supported.error().message};
+  }
+  format::Print(stderr, "--backend {}: {}, so its sandbox is not whole\n", name,
+                supported.error().message);
+  return {};
 }
 
 }  // namespace
@@ -148,6 +155,7 @@ Result<BackendSource> FindBackend(const std::string& name, const BackendOptions&
   QTX_ASSIGN_OR_RETURN(std::optional<BackendSource> own, FindInProcess(name, options.features));
   if (own) {
     if (!options.isolate && !Crashes(name)) return *std::move(own);
+    QTX_RETURN_IF_ERROR(CheckSandbox(name, options.process));
     return Isolated(*own, options);
   }
   std::string command = name.starts_with("cmd:") ? name.substr(4) : "";
@@ -156,7 +164,7 @@ Result<BackendSource> FindBackend(const std::string& name, const BackendOptions&
     if (!command.empty() && !given.empty()) command += " '" + given + "'";
   }
   if (!command.empty() || name.starts_with("cmd:")) {
-    WarnWithoutSandbox(name, options.process);
+    QTX_RETURN_IF_ERROR(CheckSandbox(name, options.process));
     auto source = conformance::ProcessSource(command, options.process);
     if (!source.has_value()) return AsUsage("--backend " + name, source.error());
     source->name = name;

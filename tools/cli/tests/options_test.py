@@ -305,14 +305,51 @@ __attribute__((destructor)) static void attempt(void) {
 """
 
 
+# KERNEL PROGRAM ...: runs PROGRAM where a call fails as on a kernel without "landlock", or without "seccomp" filters.
+OLDER_KERNEL = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int count, char** words) {
+  if (count < 3) return 1;
+  struct sock_filter landlock[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_landlock_create_ruleset, 0, 1),
+                                   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                                   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_filter seccomp[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+                                  BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+                                  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 0, 1),
+                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog of_landlock = {sizeof landlock / sizeof *landlock, landlock};
+  struct sock_fprog of_seccomp = {sizeof seccomp / sizeof *seccomp, seccomp};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 1;
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, strcmp(words[1], "seccomp") == 0 ? &of_seccomp : &of_landlock) != 0) return 1;
+  execvp(words[2], words + 2);
+  return 1;
+}
+"""
+
+
 class Sandbox(Case):
     """Commands that read what others wrote, judged by a library that is loaded into their process."""
+
+    VALIDATE = ["validate", "--backend", f"cmd:{QTX} serve --backend reference", "--suite", str(ABS)]
 
     @classmethod
     def setUpClass(cls):
         cls.tools = tempfile.TemporaryDirectory(prefix="qtx")
         cls.library = pathlib.Path(cls.tools.name, "attempts.so")
-        subprocess.run(["c++", "-x", "c", "-shared", "-fPIC", "-o", cls.library, "-"], input=ATTEMPTS.encode(), check=True)
+        subprocess.run(["cc", "-x", "c", "-shared", "-fPIC", "-o", cls.library, "-"], input=ATTEMPTS.encode(), check=True)
+        cls.older_kernel = pathlib.Path(cls.tools.name, "older_kernel")
+        subprocess.run(["cc", "-x", "c", "-o", cls.older_kernel, "-"], input=OLDER_KERNEL.encode(), check=True)
         cls.elsewhere = pathlib.Path(cls.tools.name, "elsewhere")
         cls.elsewhere.write_text("not for qtx\n")
 
@@ -320,11 +357,14 @@ class Sandbox(Case):
     def tearDownClass(cls):
         cls.tools.cleanup()
 
-    def may(self, *words):
+    def run_on(self, kernel, *words, **options):
+        return subprocess.run([*kernel, QTX, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=300, **options)
+
+    def may(self, *words, kernel=()):
         environment = {**os.environ, "LD_PRELOAD": str(self.library), "ELSEWHERE": str(self.elsewhere)}
-        done = subprocess.run([QTX, *map(str, words)], cwd=self.folder, env=environment, capture_output=True, timeout=300)
+        done = self.run_on(kernel, *words, env=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stderr.decode().splitlines()[-1]
+        return done.stderr.splitlines()[-1]
 
     def test_readers_may_do_nothing_else(self):
         self.quantized()
@@ -337,6 +377,19 @@ class Sandbox(Case):
                 self.assertEqual(self.may(*words), "----")
                 self.assertEqual(self.may(*words, "--sandbox", "strict"), "----")
                 self.assertEqual(self.may(*words, "--sandbox", "off"), "rwsx")
+
+    def test_an_older_kernel_withholds_what_it_can(self):
+        for lacks, allowed, reason in (("landlock", "rw--", "no Landlock"), ("seccomp", "--sx", "no seccomp filters")):
+            with self.subTest(lacks=lacks):
+                kernel = (self.older_kernel, lacks)
+                self.assertEqual(self.may("check", "m.onnx", kernel=kernel), allowed)
+                for words in (["check", "m.onnx"], self.VALIDATE):
+                    done = self.run_on(kernel, *words, "--sandbox", "strict")
+                    self.assertEqual((done.returncode, done.stdout), (2, ""))
+                    self.assertRegex(done.stderr, rf"^--sandbox( strict)?: this kernel has {reason}\n$")
+                done = self.run_on(kernel, *self.VALIDATE)
+                self.assertEqual(done.returncode, 0, done.stdout)
+                self.assertIn(f": this kernel has {reason}, so its sandbox is not whole\n", done.stderr)
 
     def test_links_beside_the_model_lead_where_they_did(self):
         blobs = self.folder / "blobs"

@@ -22,10 +22,12 @@ struct Permissions {
 
 /// Withholds from the calling thread, for good, what `permissions` do not name. Paths that do not
 /// exist are left out.
-/// Errors: kUnsupported where this kernel lacks Landlock or seccomp (the other is in force then);
-/// kSystem.
+/// Errors: that of SandboxSupport() (what the kernel has is in force then); kSystem.
 /// Source: Documentation/userspace-api/landlock.rst of Linux, userspace-api/seccomp_filter.rst.
 Result<void> Restrict(const Permissions& permissions);
+
+/// kUnsupported where this kernel lacks Landlock or seccomp.
+Result<void> SandboxSupport();
 
 /// The version of Landlock in this kernel; 0: none.
 int LandlockVersion();
