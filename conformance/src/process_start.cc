@@ -167,7 +167,7 @@ Permissions PermissionsOf(const std::vector<std::string>& words, const Process::
                           const BackendFolder& folder) {
   Permissions permissions;
   permissions.writable = {folder.path(), "/dev/shm"};
-  permissions.devices = {"/dev"};
+  permissions.devices = Devices();
   permissions.programs = true;
   permissions.sockets = options.sandbox != Sandbox::kStrict;
   if (!permissions.sockets) permissions.readable = ReadableBy(words, options.readable);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
@@ -15,10 +16,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <span>
 
 namespace qtx::conformance {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Of versions after the headers of Linux 6.1.
 constexpr std::uint64_t kTruncate = std::uint64_t{1} << 14;       // version 3
@@ -31,6 +35,8 @@ struct RulesetAttributes {
 };
 
 constexpr std::uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+// With which root would make a disk under a name of its own.
+constexpr std::uint64_t kMakeDevices = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK;
 // The rights that a rule on a file, not a folder, may have.
 constexpr std::uint64_t kOfFiles =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
@@ -84,12 +90,34 @@ Result<void> RestrictFiles(const Permissions& permissions) {
   const Closed ruleset(syscall(SYS_landlock_create_ruleset, &attributes, known, 0));
   if (ruleset.fd < 0) return Failed("landlock_create_ruleset", errno);
   if (permissions.readable) QTX_RETURN_IF_ERROR(Allow(ruleset.fd, *permissions.readable, read));
-  QTX_RETURN_IF_ERROR(Allow(ruleset.fd, permissions.writable, read | write));
+  QTX_RETURN_IF_ERROR(Allow(ruleset.fd, permissions.writable, read | (write & ~kMakeDevices)));
   const std::uint64_t use = read | (write & (LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate));
   QTX_RETURN_IF_ERROR(Allow(ruleset.fd, permissions.devices, use));
   if (syscall(SYS_landlock_restrict_self, ruleset.fd, 0) != 0) {
     return Failed("landlock_restrict_self", errno);
   }
+  return {};
+}
+
+// What root may do with files, locked memory and priorities; not: the clock, modules, tracing,
+// other processes' memory, ...
+constexpr std::uint32_t kKeptCapabilities =
+    CAP_TO_MASK(CAP_CHOWN) | CAP_TO_MASK(CAP_DAC_OVERRIDE) | CAP_TO_MASK(CAP_DAC_READ_SEARCH) |
+    CAP_TO_MASK(CAP_FOWNER) | CAP_TO_MASK(CAP_FSETID) | CAP_TO_MASK(CAP_NET_BIND_SERVICE) |
+    CAP_TO_MASK(CAP_IPC_LOCK) | CAP_TO_MASK(CAP_SYS_NICE);
+
+// Without new privileges a program that is started gains none either (capabilities(7)).
+Result<void> RestrictRoot() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+  if (syscall(SYS_capget, &header, data) != 0) return Failed("capget", errno);
+  for (std::uint32_t kept = kKeptCapabilities; __user_cap_data_struct & half : data) {
+    half.effective &= kept;
+    half.permitted &= kept;
+    half.inheritable &= kept;
+    kept = 0;  // of those from 32 on none
+  }
+  if (syscall(SYS_capset, &header, data) != 0) return Failed("capset", errno);
   return {};
 }
 
@@ -112,8 +140,9 @@ std::vector<long> RefusedCalls(const Permissions& permissions) {
   return calls;
 }
 
-// A filter in classic BPF over seccomp_data. A terminal's input may be forged by TIOCSTI, as if its
-// user had typed a command: it is refused always. Calls of another ABI (32 bits) have other
+// A filter in classic BPF over seccomp_data. Two calls are refused always: TIOCSTI, which forges a
+// terminal's input as if its user had typed a command, and limits of another process, by which it
+// could be ended. Calls of another ABI (32 bits) have other
 // numbers: all of them are refused where sockets or programs are, else none is.
 std::vector<sock_filter> Filter(const Permissions& permissions) {
   const auto load = [](std::size_t at) -> sock_filter {
@@ -134,10 +163,14 @@ std::vector<sock_filter> Filter(const Permissions& permissions) {
   for (const long call : refused) {
     filter.insert(filter.end(), {unless(static_cast<std::uint32_t>(call), 1), give(kRefuse)});
   }
-  // The low half of its second argument, on a little-endian processor.
-  filter.insert(filter.end(),
-                {unless(SYS_ioctl, 3), load(offsetof(seccomp_data, args) + sizeof(std::uint64_t)),
-                 unless(TIOCSTI, 1), give(kRefuse), give(SECCOMP_RET_ALLOW)});
+  // The low half of an argument, on a little-endian processor.
+  const auto load_argument = [&](std::size_t index) {
+    return load(offsetof(seccomp_data, args) + index * sizeof(std::uint64_t));
+  };
+  filter.insert(filter.end(), {unless(SYS_prlimit64, 4), load_argument(0), unless(0, 1),
+                               give(SECCOMP_RET_ALLOW), give(kRefuse)});
+  filter.insert(filter.end(), {unless(SYS_ioctl, 3), load_argument(1), unless(TIOCSTI, 1),
+                               give(kRefuse), give(SECCOMP_RET_ALLOW)});
   return filter;
 }
 
@@ -172,10 +205,27 @@ Result<void> SandboxSupport() {
 
 Result<void> Restrict(const Permissions& permissions) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Failed("no_new_privs", errno);
+  QTX_RETURN_IF_ERROR(RestrictRoot());
   // Files first: the calls that seccomp withholds are none of theirs.
   if (LandlockVersion() > 0) QTX_RETURN_IF_ERROR(RestrictFiles(permissions));
   if (HasFilters()) QTX_RETURN_IF_ERROR(RestrictCalls(permissions));
   return SandboxSupport();
+}
+
+std::vector<std::string> Devices() {
+  std::vector<std::string> devices;
+  std::error_code error;
+  for (fs::directory_iterator entry("/dev", error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code none;
+    const fs::file_status status = entry->symlink_status(none);
+    const std::string name = entry->path().filename();
+    const bool is_memory = name == "mem" || name == "kmem" || name == "port";
+    if ((fs::is_character_file(status) && !is_memory) || fs::is_directory(status)) {
+      devices.push_back(entry->path());
+    }
+  }
+  return devices;
 }
 
 std::vector<std::string> SystemFolders() {

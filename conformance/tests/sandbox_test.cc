@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
+using testing::Not;
 
 // A folder that the sandbox knows nothing of.
 class SandboxTest : public testing::Test {
@@ -62,6 +63,22 @@ TEST_F(SandboxTest, WritesOnlyInAFolderOfItsOwn) {
            Sandbox::kOn),
       "abc");
   EXPECT_EQ(Says("echo x > $F/new && echo done", Sandbox::kOff), "done");
+}
+
+TEST_F(SandboxTest, OpensNoDisk) {
+  if (geteuid() == 0) {
+    const std::string make = "mknod $TMPDIR/disk b 7 0 && echo made";
+    EXPECT_EQ(Says(make, Sandbox::kOff), "made");
+    EXPECT_THAT(Says(make, Sandbox::kOn), HasSubstr("Permission denied"));
+  }
+  for (const fs::directory_entry& device : fs::directory_iterator("/dev")) {
+    if (!device.is_block_file() || access(device.path().c_str(), W_OK) != 0) continue;
+    const std::string write = "exec 3>> " + device.path().string();
+    EXPECT_THAT(Says(write, Sandbox::kOff), Not(HasSubstr("Permission denied")));
+    EXPECT_THAT(Says(write, Sandbox::kOn), HasSubstr("Permission denied"));
+    return;
+  }
+  GTEST_SKIP() << "this user may write no disk";
 }
 
 TEST_F(SandboxTest, HasAFolderThatGoesWithIt) {
@@ -125,6 +142,23 @@ TEST_F(SandboxTest, DoesNotSignalOthers) {
   if (LandlockVersion() < 6) GTEST_SKIP() << "Landlock of this kernel knows no signals";
   EXPECT_THAT(Says("kill -0 " + std::to_string(getpid()), Sandbox::kOn),
               HasSubstr("Operation not permitted"));
+}
+
+// A limit of time would end them.
+TEST_F(SandboxTest, SetsNoLimitsOfOthers) {
+  const std::string limit =
+      "prlimit --pid " + std::to_string(getpid()) + " --core >/dev/null && ulimit -c && echo done";
+  EXPECT_THAT(Says(limit, Sandbox::kOff), HasSubstr("done"));
+  EXPECT_THAT(Says(limit, Sandbox::kOn), HasSubstr("Permission denied"));
+  EXPECT_THAT(Says("ulimit -c 0 && echo done", Sandbox::kOn), HasSubstr("done"));
+}
+
+TEST_F(SandboxTest, IsNotRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "this user may do none of it";
+  const std::string read = "head -c 1 /proc/" + std::to_string(getpid()) + "/environ | wc -c";
+  EXPECT_THAT(Says(read, Sandbox::kOff), HasSubstr("1"));
+  EXPECT_THAT(Says(read, Sandbox::kOn), HasSubstr("Permission denied"));
+  EXPECT_THAT(Says("date -s @0", Sandbox::kOn), HasSubstr("Operation not permitted"));
 }
 
 TEST_F(SandboxTest, LeavesThisProcessAsItIs) {

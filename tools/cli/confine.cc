@@ -97,7 +97,7 @@ Result<void> Confine(std::string_view command, const std::vector<Option>& option
   if (level.empty() || level[0] == "off" || NeedsMore(command, options)) return {};
   conformance::Permissions permissions;
   permissions.readable = conformance::SystemFolders();
-  permissions.devices = {"/dev"};
+  permissions.devices = conformance::Devices();
   permissions.programs = kStartsPrograms;
   std::vector<std::string>& readable = *permissions.readable;
   for (std::string& folder : OwnFolders()) readable.push_back(std::move(folder));

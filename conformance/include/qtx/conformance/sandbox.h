@@ -32,6 +32,9 @@ Result<void> SandboxSupport();
 /// The version of Landlock in this kernel; 0: none.
 int LandlockVersion();
 
+/// The devices and folders in /dev, but disks and the machine's memory, which root could write.
+std::vector<std::string> Devices();
+
 /// The system's own files: programs, libraries, configuration, what the kernel tells.
 std::vector<std::string> SystemFolders();
 
