@@ -87,20 +87,20 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// This process's environment, with the folder as that for temporary files.
-std::vector<std::string> Environment(const BackendFolder& folder) {
-  constexpr std::array<std::string_view, 2> kFolders = {"TMPDIR=", "XDG_CACHE_HOME="};
+// This process's environment, with the folder as that for temporary files; as home, too, if the
+// process may not read its user's.
+std::vector<std::string> Environment(const BackendFolder& folder, Sandbox sandbox) {
+  std::vector<std::string> names;
+  if (!folder.path().empty()) names = {"TMPDIR=", "XDG_CACHE_HOME="};
+  if (!folder.path().empty() && sandbox == Sandbox::kStrict) names.emplace_back("HOME=");
   const auto replaced = [&](std::string_view variable) {
-    return !folder.path().empty() &&
-           std::ranges::any_of(kFolders, [&](auto name) { return variable.starts_with(name); });
+    return std::ranges::any_of(names, [&](auto& name) { return variable.starts_with(name); });
   };
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (!replaced(*variable)) variables.emplace_back(*variable);
   }
-  for (const std::string_view name : kFolders) {
-    if (!folder.path().empty()) variables.push_back(std::string(name) + folder.path());
-  }
+  for (const std::string& name : names) variables.push_back(name + folder.path());
   return variables;
 }
 
@@ -249,7 +249,7 @@ Result<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& 
   const Starting until_registered;
   pid_t pid = -1;
   int status = 0;
-  const auto spawn = [&] { status = Spawn(words, Environment(folder), in, out, err, &pid); };
+  const auto spawn = [&] { status = Spawn(words, Environment(folder, options.sandbox), in, out, err, &pid); };
   if (sandboxed) {
     const Permissions permissions = PermissionsOf(words, options, folder);
     if (auto ran = Sandboxed(permissions, options.sandbox, spawn); !ran) {

@@ -67,9 +67,8 @@ TEST_F(SandboxTest, WritesOnlyInAFolderOfItsOwn) {
 
 TEST_F(SandboxTest, OpensNoDisk) {
   if (geteuid() == 0) {
-    const std::string make = "mknod $TMPDIR/disk b 7 0 && echo made";
-    EXPECT_EQ(Says(make, Sandbox::kOff), "made");
-    EXPECT_THAT(Says(make, Sandbox::kOn), HasSubstr("Permission denied"));
+    EXPECT_EQ(Says("mknod $F/disk b 7 0 && echo made", Sandbox::kOff), "made");
+    EXPECT_THAT(Says("mknod $TMPDIR/disk b 7 0", Sandbox::kOn), HasSubstr("Permission denied"));
   }
   for (const fs::directory_entry& device : fs::directory_iterator("/dev")) {
     if (!device.is_block_file() || access(device.path().c_str(), W_OK) != 0) continue;
@@ -101,6 +100,11 @@ TEST_F(SandboxTest, ReadsUnlessItIsStrict) {
   EXPECT_EQ(Says("cat $F/secret", Sandbox::kOn), "0123");
   EXPECT_THAT(Says("cat $F/secret", Sandbox::kStrict), HasSubstr("Permission denied"));
   EXPECT_EQ(Says("cat $F/secret", Sandbox::kStrict, {folder_.string()}), "0123");
+}
+
+TEST_F(SandboxTest, HasItsUsersHomeUnlessItIsStrict) {
+  EXPECT_EQ(Says("test $HOME = $TMPDIR || echo user", Sandbox::kOn), "user");
+  EXPECT_EQ(Says("test $HOME = $TMPDIR && cd && touch a && ls", Sandbox::kStrict), "a");
 }
 
 TEST_F(SandboxTest, ReadsTheFoldersOfItsCommandIfItIsStrict) {
