@@ -249,7 +249,9 @@ Result<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& 
   const Starting until_registered;
   pid_t pid = -1;
   int status = 0;
-  const auto spawn = [&] { status = Spawn(words, Environment(folder, options.sandbox), in, out, err, &pid); };
+  const auto spawn = [&] {
+    status = Spawn(words, Environment(folder, options.sandbox), in, out, err, &pid);
+  };
   if (sandboxed) {
     const Permissions permissions = PermissionsOf(words, options, folder);
     if (auto ran = Sandboxed(permissions, options.sandbox, spawn); !ran) {
