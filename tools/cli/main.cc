@@ -310,10 +310,12 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
                     "Correct biases for the mean error of quantized weights");
   command->add_option("--gram", options.gram, "Sums X^T X, which qtx calibrate --gram has written");
   command
-      ->add_option("--method", options.method,
-                   "How weights are rounded: to the nearest; one after the other, so that the next "
-                   "make up for the errors before them; or from there until no change of one "
-                   "weight or scale lowers the error (both need --gram)")
+      ->add_option(
+          "--method", options.method,
+          "How weights are rounded: to the nearest; one after the other, so that the next "
+          "make up for the errors before them; or from there until no change of one "
+          "weight or scale lowers the error (both need --gram, or --data: then they also make up "
+          "for the errors of the layers before)")
       ->check(CLI::IsMember({"nearest", "gptq", "coordinate-descent"}))
       ->capture_default_str();
   command->add_option("--target", options.target,

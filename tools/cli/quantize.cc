@@ -20,6 +20,7 @@
 #include "qtx/format/print.h"
 #include "qtx/quantize/search.h"
 #include "quantize_report.h"
+#include "quantize_sums.h"
 #include "report_files.h"
 #include "widen_halves.h"
 
@@ -141,9 +142,14 @@ Result<std::map<std::string, quantize::Gram>> ReadGrams(const QuantizeOptions& o
     return Error{ErrorCode::kUsage, "--gram " + options.gram,
                  "needs --method gptq or coordinate-descent"};
   if (options.method == "nearest") return grams;
+  if (options.gram.empty() && !options.data.empty() && options.correct_bias)
+    return Error{ErrorCode::kUsage, "--bias-correction",
+                 "takes the mean error of weights that --method " + options.method +
+                     " with --data does not leave"};
+  if (options.gram.empty() && !options.data.empty()) return grams;
   if (options.gram.empty())
     return Error{ErrorCode::kUsage, "--method " + options.method,
-                 "needs --gram, which qtx calibrate writes"};
+                 "needs --gram, which qtx calibrate writes, or --data"};
   if (options.equalize)
     return Error{ErrorCode::kUsage, "--equalize", "changes the inputs that --gram has sums of"};
   QTX_ASSIGN_OR_RETURN(const format::Model file, LoadModel(options.gram));
@@ -182,6 +188,8 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
     how.measure = [&samples, &options, &progress](const format::Model& model) {
       return Measure(model, *samples, options.model, progress);
     };
+    if (options.method != "nearest" && options.gram.empty())
+      how.measure_sums = SumsOver(*samples, options.model, progress);
     if (!HasStatistics(source.model)) {
       QTX_ASSIGN_OR_RETURN(source.model, how.measure(source.model));
     }

@@ -5,6 +5,7 @@
 
 #include "coverage.h"
 #include "qtx/calibrate/calibrate.h"
+#include "qtx/graph/graph_index.h"
 #include "qtx/graph/product_rows.h"
 
 namespace qtx::calibrate {
@@ -48,6 +49,38 @@ int ExponentFor(const format::Statistics& statistics) {
   int exponent = 0;
   std::frexp(most, &exponent);
   return most == 0 ? -149 : std::max(exponent - kBits, -149);
+}
+
+Error NoStatistics(const std::string& place) {
+  return {ErrorCode::kInvalid, place,
+          "found no statistics, expected a model that qtx calibrate has written: its extremes are "
+          "those of the grid"};
+}
+
+Error TooManySums(const std::string& place, const graph::ProductRows& rows) {
+  return {ErrorCode::kTooLarge, place,
+          "sums of " + std::to_string(rows.size) + " columns" +
+              (rows.groups > 1 ? " in " + std::to_string(rows.groups) + " groups" : "") +
+              " pass 4 GiB in all"};
+}
+
+// Sums of zero for the rows of a node.  `total` grows by their number.
+Result<Gram> PlanGram(const Model& model, const Node& node, const graph::ProductRows& rows,
+                      std::int64_t* total) {
+  const std::string place = "value '" + node.inputs[0] + "'";
+  const format::ValueInfo* info = model.graph.FindValue(node.inputs[0]);
+  if (info == nullptr || !info->type || !info->type->statistics ||
+      info->type->statistics->min.empty())
+    return NoStatistics(place);
+  if (rows.size > kMaxSize || rows.groups > kMaxSums / Triangle(rows.size) ||
+      (*total += rows.groups * Triangle(rows.size)) > kMaxSums)
+    return TooManySums(place, rows);
+  Gram gram;
+  gram.exponent = ExponentFor(*info->type->statistics);
+  gram.size = rows.size;
+  gram.sums.resize(static_cast<std::size_t>(rows.groups * Triangle(rows.size)));
+  gram.rows = SourceOf(node, model);
+  return gram;
 }
 
 Error Malformed(const std::string& name, const std::string& expected) {
@@ -101,26 +134,20 @@ Result<Grams> PlanGrams(const Model& model) {
     if (!is_new && gram.rows.value == node.inputs[0]) continue;
     if (!is_new)
       return Error{ErrorCode::kInvalid, place, "has patches whose name is that of a value"};
-    const format::ValueInfo* info = model.graph.FindValue(node.inputs[0]);
-    if (info == nullptr || !info->type || !info->type->statistics ||
-        info->type->statistics->min.empty()) {
-      return Error{ErrorCode::kInvalid, place,
-                   "found no statistics, expected a model that qtx calibrate has written: its "
-                   "extremes are those of the grid"};
-    }
-    if (rows->size > kMaxSize || rows->groups > kMaxSums / Triangle(rows->size) ||
-        (total += rows->groups * Triangle(rows->size)) > kMaxSums) {
-      return Error{ErrorCode::kTooLarge, place,
-                   "sums of " + std::to_string(rows->size) + " columns" +
-                       (rows->groups > 1 ? " in " + std::to_string(rows->groups) + " groups" : "") +
-                       " pass 4 GiB in all"};
-    }
-    gram.exponent = ExponentFor(*info->type->statistics);
-    gram.size = rows->size;
-    gram.sums.resize(static_cast<std::size_t>(rows->groups * Triangle(rows->size)));
-    gram.rows = SourceOf(node, model);
+    QTX_ASSIGN_OR_RETURN(gram, PlanGram(model, node, *rows, &total));
   }
   return grams;
+}
+
+Result<Gram> PlanJointGram(const Model& model, const Node& node) {
+  auto rows = RowsOf(node, model);
+  if (!rows || rows->size < 1)
+    return Error{ErrorCode::kInvalid, graph::PlaceOf(node), "has no rows that are summed"};
+  rows->size *= 2;
+  std::int64_t total = 0;
+  QTX_ASSIGN_OR_RETURN(Gram gram, PlanGram(model, node, *rows, &total));
+  ++gram.exponent;
+  return gram;
 }
 
 Result<void> AddTo(Grams& grams, const Grams& more) {

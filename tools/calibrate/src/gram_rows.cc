@@ -94,7 +94,35 @@ Result<void> AddPatchesOf(const Tensor& tensor, Gram& gram) {
   return {};
 }
 
+// Of each row, or of each group of channels, the elements of `first` before those of `second`.
+Tensor SideBySide(const Tensor& first, const Tensor& second, const Gram& joint) {
+  const std::size_t axis = joint.rows.conv ? 1 : first.dims.size() - 1;
+  const std::int64_t parts = joint.rows.conv ? joint.Groups() : 1;
+  std::int64_t block = first.dims[axis] / parts;
+  for (std::size_t i = axis + 1; i < first.dims.size(); ++i) block *= first.dims[i];
+  Tensor both{.elem_type = first.elem_type, .dims = first.dims};
+  both.dims[axis] *= 2;
+  both.bytes.reserve(2 * first.bytes.size());
+  const auto size = static_cast<std::size_t>(block) * sizeof(float);
+  for (std::size_t at = 0; at < first.bytes.size(); at += size) {
+    for (const Tensor* part : {&first, &second})
+      both.bytes.insert(both.bytes.end(), part->bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                        part->bytes.begin() + static_cast<std::ptrdiff_t>(at + size));
+  }
+  return both;
+}
+
 }  // namespace
+
+Result<void> AddTo(Gram& joint, const Tensor& changed, const Tensor& real) {
+  if (changed.elem_type != real.elem_type || changed.dims != real.dims)
+    return BadShape(changed, "the shape " + format::ToString(std::span(real.dims)));
+  const std::size_t axes = joint.rows.conv ? 2 : 1;
+  if (real.dims.size() < axes || (joint.rows.conv && real.dims[1] % joint.Groups() != 0))
+    return BadShape(real, "channels for " + std::to_string(joint.Groups()) + " groups");
+  if (real.bytes.empty()) return {};
+  return AddTo(joint, SideBySide(changed, real, joint));
+}
 
 Result<void> AddTo(Gram& gram, const Tensor& tensor) {
   if (tensor.elem_type != format::ElementType::kFloat) return BadShape(tensor, "numbers");

@@ -87,6 +87,20 @@ TEST(Gram, RoundsToItsGrid) {
   EXPECT_THAT(other.error().message, HasSubstr("expected FLOAT with a last dimension of 2"));
 }
 
+// Rows [1, 2, 3, 5] and [0, 1, 4, 0]; the grid holds twice the extremes that were seen, 3.
+TEST(Gram, SumsTwoNetworksSideBySide) {
+  const Model model = Calibrated(Product("MatMul"));
+  Gram joint = *PlanJointGram(model, model.graph.nodes[0]);
+  EXPECT_EQ(joint.size, 4);
+  ASSERT_TRUE(AddTo(joint, Floats({1, 2}, {1, 2}), Floats({1, 2}, {3, 5})).has_value());
+  ASSERT_TRUE(AddTo(joint, Floats({1, 2}, {0, 1}), Floats({1, 2}, {4, 0})).has_value());
+  EXPECT_THAT(joint.Reals(), ElementsAre(1, 2, 3, 5, 5, 10, 10, 25, 15, 25));
+  ASSERT_TRUE(AddTo(joint, Floats({0, 2}, {}), Floats({0, 2}, {})).has_value());
+  const auto other = AddTo(joint, Floats({2, 1}, {1, 2}), Floats({1, 2}, {3, 4}));
+  ASSERT_FALSE(other.has_value());
+  EXPECT_THAT(other.error().message, HasSubstr("found [2,1], expected FLOAT with the shape [1,2]"));
+}
+
 // 2^17 rows of the greatest integers pass 63 bits: 2^46 * 2^17.
 TEST(Gram, SumsBeyond64Bits) {
   Gram gram{.exponent = 0, .size = 1, .sums = {0}};
@@ -166,6 +180,16 @@ TEST(Gram, SumsPatchesOfConv) {
       ConvSums({1, 1, 2, 2}, {1, 1, 2, 1}, square,
                {Attribute::Ints("dilations", {2, 1}), Attribute::Ints("pads", {1, 0, 1, 0})}),
       ElementsAre(5, 0, 25));
+}
+
+// Two groups of one channel: rows [1, 5] and [3, 6] of the first, [2, 7] and [4, 8] of the second.
+TEST(Gram, SumsPatchesOfTwoNetworksByGroups) {
+  const Model model =
+      Convolution({1, 2, 2}, {2, 1, 1}, {1, 3, 2, 4}, {format::Attribute::Int("group", 2)});
+  Gram joint = *PlanJointGram(model, model.graph.nodes[0]);
+  const Tensor changed = Floats({1, 2, 2}, {1, 3, 2, 4}), real = Floats({1, 2, 2}, {5, 6, 7, 8});
+  ASSERT_TRUE(AddTo(joint, changed, real).has_value());
+  EXPECT_THAT(joint.Reals(), ElementsAre(1 + 9, 5 + 18, 25 + 36, 4 + 16, 14 + 32, 49 + 64));
 }
 
 TEST(Gram, RefusesPatchesThatItCannotSum) {

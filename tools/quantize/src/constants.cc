@@ -5,6 +5,7 @@
 
 #include "bias_correction.h"
 #include "qtx/format/accumulator.h"
+#include "qtx/format/scopes.h"
 #include "qtx/graph/product_rows.h"
 
 namespace qtx::quantize {
@@ -20,6 +21,22 @@ bool HasInput(const Node& node, int input) {
 
 std::string MethodText(const std::vector<ChosenRange>& ranges) {
   return ranges.empty() ? "" : ", " + ToText(ranges[0].method);
+}
+
+// The reals of integers, each rounded to binary32.
+Tensor Dequantized(const Tensor& stored) {
+  const format::Quantization& q = *stored.quantization;
+  const format::ParameterMap map(q, stored.dims);
+  const std::vector<double> integers = format::StoredValues(stored);
+  Tensor real{.elem_type = format::ElementType::kFloat, .dims = stored.dims};
+  real.bytes.resize(integers.size() * sizeof(float));
+  const auto values = real.As<float>();
+  for (std::size_t i = 0; i < integers.size(); ++i) {
+    const std::int64_t p = map(static_cast<std::int64_t>(i));
+    values[i] = static_cast<float>(static_cast<double>(format::ScaleAt(q, p)) *
+                                   (integers[i] - format::OffsetAt(q, p)));
+  }
+  return real;
 }
 
 }  // namespace
@@ -71,16 +88,32 @@ void Constants::Correct(const Node& node, const Tensor& real, const Tensor& stor
 }
 
 // The sums by which a node's weights are rounded; nullptr: to nearest.
-const Gram* Constants::GramFor(const Node& node, const NodePlan& plan, const format::Dims& dims,
-                               const WeightAxes& axes) const {
-  if (options_.grams.empty() || !format::IsIntegerStorage(plan.settings.weights.type.storage))
-    return nullptr;
+Result<const Gram*> Constants::GramFor(const Node& node, const NodePlan& plan,
+                                       const format::Dims& dims, const WeightAxes& axes) {
   const auto rows = graph::RowsOf(node, dims);
-  const auto gram = rows ? options_.grams.find(rows->name) : options_.grams.end();
-  if (gram == options_.grams.end() || !axes.reduced || rows->size != gram->second.size ||
-      rows->groups != gram->second.Groups())
+  if (!rows || !axes.reduced || !format::IsIntegerStorage(plan.settings.weights.type.storage))
     return nullptr;
-  return &gram->second;
+  const Gram* gram = nullptr;
+  if (options_.measure_sums && !format::IsOfBody(node.inputs[0])) {
+    // Between nodes of the same rows nothing changes that leads to these.
+    if (rows->name != measured_name_) {
+      auto measured = options_.measure_sums(result_.real, changed_, node);
+      if (!measured.has_value()) return At(PlaceOf(node), std::move(measured).error());
+      measured_ = *std::move(measured);
+      measured_name_ = rows->name;
+    }
+    gram = &measured_;
+  } else if (const auto at = options_.grams.find(rows->name); at != options_.grams.end()) {
+    gram = &at->second;
+  }
+  const bool fits = gram != nullptr && rows->size == gram->size && rows->groups == gram->Groups();
+  return fits ? gram : nullptr;
+}
+
+void Constants::Change(const std::string& name, const Tensor& real) {
+  if (!options_.measure_sums) return;
+  const auto at = std::ranges::find(changed_.graph.initializers, name, &format::TensorData::name);
+  if (at != changed_.graph.initializers.end()) *at = format::ToTensorData(name, real);
 }
 
 Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const ValuePlans& values) {
@@ -98,16 +131,17 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
     x_scale = values.at(node.inputs[0]).parameters.scale;
     least = LeastWeightScales(bias, x_scale);
   }
-  const Gram* gram = GramFor(node, plan, w.dims, axes);
+  QTX_ASSIGN_OR_RETURN(const Gram* gram, GramFor(node, plan, w.dims, axes));
   auto stored = StoreWeights(w, plan.settings, axes, least, {gram, options_.descend});
   if (!stored.has_value()) return At(PlaceOfInitializer(weights), stored.error());
   const std::vector<float> scales = stored->tensor.quantization->scale;
   if (options_.correct_bias && plan.mode == Mode::kQuantized)
     Correct(node, w, stored->tensor, fits ? &bias : nullptr);
-  const std::string why = options_.grams.empty() ? ""
-                          : gram == nullptr      ? ", to nearest"
-                          : options_.descend     ? ", coordinate descent"
-                                                 : ", GPTQ";
+  Change(weights, Dequantized(stored->tensor));
+  const std::string why = options_.grams.empty() && !options_.measure_sums ? ""
+                          : gram == nullptr                                ? ", to nearest"
+                          : options_.descend                               ? ", coordinate descent"
+                                                                           : ", GPTQ";
   node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), why);
   if (stored->levels) levels_.insert_or_assign(node.inputs[1], *std::move(stored->levels));
   if (!HasInput(node, plan.row->bias)) return {};
@@ -118,6 +152,7 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
   }
   if (std::ranges::any_of(bias.As<float>(), [](float b) { return !std::isfinite(b); }))
     return Error{ErrorCode::kInvalid, PlaceOfInitializer(name), "found a value that is not finite"};
+  Change(name, bias);
   node.inputs[2] =
       Replace(name, StoreBias(bias, x_scale, scales, std::ssize(bias.dims) - 1), {},
               ", in units of the scales of '" + node.inputs[0] + "' and '" + node.inputs[1] + "'");

@@ -24,7 +24,9 @@ class Constants {
         names_(names),
         result_(result),
         ledger_(ledger),
-        options_(options) {}
+        options_(options) {
+    if (options.measure_sums) changed_ = result.real;
+  }
 
   /// Quantizes the node's weights, bias and constant operands. `node` is the model's, `plan` its
   /// plan.  Errors: those of weights.h, naming the initializer.
@@ -41,8 +43,9 @@ class Constants {
                         const WeightAxes& axes) const;
   Result<void> StoreOperand(format::Node& node, std::size_t input, const NodePlan& plan,
                             const ValuePlans& values);
-  const Gram* GramFor(const format::Node& node, const NodePlan& plan, const format::Dims& dims,
-                      const WeightAxes& axes) const;
+  Result<const Gram*> GramFor(const format::Node& node, const NodePlan& plan,
+                              const format::Dims& dims, const WeightAxes& axes);
+  void Change(const std::string& name, const format::Tensor& real);
   void MoveScales(const std::string& name, const format::Dims& dims, format::Quantization& q);
   std::string Replace(const std::string& name, format::Tensor tensor,
                       std::vector<ChosenRange> ranges, const std::string& why);
@@ -53,6 +56,9 @@ class Constants {
   Quantized& result_;
   Ledger& ledger_;
   const Options& options_;
+  format::Model changed_;      // the float model with the reals of what is stored
+  std::string measured_name_;  // of graph::RowsOf, that of measured_
+  Gram measured_;
   std::map<std::string, format::Tensor> stored_;  // by new name
   std::map<std::string, BlockScales> levels_;     // of those whose scales have levels
   std::map<std::pair<std::string, std::string>, std::string>

@@ -1,5 +1,6 @@
 #include "gptq.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace qtx::quantize {
@@ -66,6 +67,35 @@ Result<std::vector<double>> InverseFactor(const Gram& gram) {
     for (std::size_t j = i; j < size; ++j) row[j] /= v[i * size + i];
   }
   return u;
+}
+
+Result<void> Retarget(const Gram& gram, std::vector<double>& weights) {
+  QTX_ASSIGN_OR_RETURN(const std::vector<double> h, DampedSums(gram));
+  QTX_ASSIGN_OR_RETURN(const std::vector<double> u, InverseFactor(gram));
+  const auto size = static_cast<std::size_t>(gram.size);
+  const std::size_t columns = weights.size() / size;
+  const auto add = [columns](double factor, const double* from, double* to) {
+    for (std::size_t c = 0; c < columns; ++c) to[c] += factor * from[c];
+  };
+  // (X^T Y + d) W, then U of it, then U^T: U^T U is the inverse.
+  std::vector<double> target(weights.size()), half(weights.size());
+  std::size_t next = 0;  // of the triangle
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j)
+      add(gram.cross[i * size + j], &weights[j * columns], &target[i * columns]);
+    add(h[i * size + i] - gram.sums[next], &weights[i * columns], &target[i * columns]);
+    next += size - i;
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = i; j < size; ++j)
+      add(u[i * size + j], &target[j * columns], &half[i * columns]);
+  }
+  std::ranges::fill(weights, 0);
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = i; j < size; ++j)
+      add(u[i * size + j], &half[i * columns], &weights[j * columns]);
+  }
+  return {};
 }
 
 Result<void> RoundRows(const Gram& gram, std::vector<double>& weights,

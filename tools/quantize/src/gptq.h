@@ -24,6 +24,14 @@ Result<std::vector<double>> DampedSums(const Gram& gram);
 /// Errors: kInvalid for sums that are no Gram matrix: a diagonal below 0, or a pivot not above 0.
 Result<std::vector<double>> InverseFactor(const Gram& gram);
 
+/// Changes `weights`, [gram.size, columns] row-major, into those W' with which X W' is as near to Y
+/// W as (X^T X + d) W' = (X^T Y + d) W says, d the damping of InverseFactor: Y W is what a product
+/// gives in the real network, X its input where what lies before it is quantized.
+/// Source: Li et al., "GPTAQ: Efficient Finetuning-Free Quantization for Asymmetric Calibration",
+/// arXiv:2504.02692, whose objective it is; here it is solved before the rounding.
+/// REQUIRES: one group; gram.cross has gram.size^2 elements.  Errors: those of InverseFactor.
+Result<void> Retarget(const Gram& gram, std::vector<double>& weights);
+
 /// How the rows of a matrix become stored values.
 struct RowRounding {
   /// Called before row `k` is rounded, with the matrix as it is then.

@@ -47,6 +47,16 @@ Measure MeasureOf(const format::FlatModel& flat, const Measure& measure) {
   };
 }
 
+MeasureSums MeasureOf(const format::FlatModel& flat, const MeasureSums& measure) {
+  if (!measure) return measure;
+  return [&](const format::Model& real, const format::Model& changed,
+             const format::Node& node) -> Result<Gram> {
+    QTX_ASSIGN_OR_RETURN(const format::Model nested_real, flat.Nest(real));
+    QTX_ASSIGN_OR_RETURN(const format::Model nested_changed, flat.Nest(changed));
+    return measure(nested_real, nested_changed, node);
+  };
+}
+
 // `flat` is read, and the result is a flat form.
 Result<Quantized> QuantizeFlat(const format::FlatModel& flat, const Options& options) {
   const format::Model& model = flat.model();
@@ -82,6 +92,7 @@ Result<Quantized> Quantize(const format::Model& model, const Options& options) {
   const format::FlatModel flat(widened.model);
   Options nested = options;
   nested.measure = MeasureOf(flat, options.measure);
+  nested.measure_sums = MeasureOf(flat, options.measure_sums);
   auto result = QuantizeFlat(flat, nested);
   if (!result.has_value()) return flat.Readable(std::move(result).error());
   QTX_ASSIGN_OR_RETURN(result->model, flat.Nest(std::move(result->model)));

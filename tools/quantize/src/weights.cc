@@ -201,6 +201,7 @@ Result<void> Storing::RoundGroup(const WeightRounding& rounding, std::int64_t fi
       matrix[static_cast<std::size_t>(k * count + column)] =
           static_cast<double>(values_[At(k, first + column)]);
   }
+  if (!gram.cross.empty()) QTX_RETURN_IF_ERROR(Retarget(gram, matrix));
   const std::vector<double> reals = rounding.descends ? matrix : std::vector<double>();
   const bool blocks = q_.axis.size() == 2;
   const auto begin = [&](std::int64_t k) -> Result<void> {
@@ -269,7 +270,11 @@ Result<void> Storing::RoundBy(const WeightRounding& rounding) {
   const auto triangle = std::ssize(gram.sums) / groups;
   for (std::int64_t group = 0; group < groups; ++group) {
     const auto begin = gram.sums.begin() + group * triangle;
-    const Gram own{gram.size, {begin, begin + triangle}};
+    Gram own{gram.size, {begin, begin + triangle}};
+    if (!gram.cross.empty()) {
+      const auto cross = gram.cross.begin() + group * gram.size * gram.size;
+      own.cross.assign(cross, cross + gram.size * gram.size);
+    }
     QTX_RETURN_IF_ERROR(RoundGroup({&own, rounding.descends}, group * count, count));
   }
   return {};

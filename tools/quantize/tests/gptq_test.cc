@@ -34,6 +34,34 @@ TEST(InverseFactor, RefusesWhatIsNoGram) {
   EXPECT_FALSE(InverseFactor({2, {1, 0, std::nan("")}}).has_value());
 }
 
+// One input, X = 2 Y: H = 400, its damping 4, X^T Y = 200: W' = (200 + 4) / (400 + 4) W.
+TEST(Retarget, MakesUpForInputsThatHaveChanged) {
+  std::vector<double> weights = {404, -101};
+  ASSERT_TRUE(Retarget({1, {400}, {200}}, weights).has_value());
+  EXPECT_NEAR(weights[0], 204, 1e-10);
+  EXPECT_NEAR(weights[1], -51, 1e-10);
+}
+
+// Two inputs that have changed places: X^T X = [[a, b], [b, c]], and X^T Y has its columns changed.
+TEST(Retarget, SolvesWhatItsFormulaSays) {
+  const double a = 60, b = 20, c = 140, d = 1;  // 1 % of the mean of a and c
+  std::vector<double> weights = {3, 5, -2, 7};
+  ASSERT_TRUE(Retarget({2, {a, b, c}, {b, a, c, b}}, weights).has_value());
+  const double right[] = {(b + d) * 3 + a * -2, (b + d) * 5 + a * 7, c * 3 + (b + d) * -2,
+                          c * 5 + (b + d) * 7};
+  EXPECT_NEAR((a + d) * weights[0] + b * weights[2], right[0], 1e-10);
+  EXPECT_NEAR((a + d) * weights[1] + b * weights[3], right[1], 1e-10);
+  EXPECT_NEAR(b * weights[0] + (c + d) * weights[2], right[2], 1e-10);
+  EXPECT_NEAR(b * weights[1] + (c + d) * weights[3], right[3], 1e-10);
+}
+
+TEST(Retarget, LeavesWhatReadsTheSame) {
+  std::vector<double> weights = {3, 5, -2, 7};
+  ASSERT_TRUE(Retarget({2, {60, 20, 140}, {60, 20, 20, 140}}, weights).has_value());
+  EXPECT_NEAR(weights[0], 3, 1e-12);
+  EXPECT_NEAR(weights[3], 7, 1e-12);
+}
+
 // Column [0.4, 0.4, 7] of scale 1. The inputs of rows 0 and 1 are nearly equal, row 2 has none: 0.4
 // becomes 0, and of its error row 1 takes b / a = 99 / 100.667 = 0.983 (U[0, 1] / U[0, 0] = -b / a;
 // the mean of the diagonal is 66.7): 0.4 + 0.4 * 0.983 = 0.793 becomes 1, so that the sum is 1

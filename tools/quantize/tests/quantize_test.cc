@@ -37,6 +37,11 @@ std::vector<float> Waves(std::size_t count, double step) {
   return values;
 }
 
+std::vector<float> FloatsOf(const Model& model, const std::string& name) {
+  const Tensor tensor = *format::Decode(*model.graph.FindInitializer(name));
+  return {tensor.As<float>().begin(), tensor.As<float>().end()};
+}
+
 class Builder {
  public:
   Builder() {
@@ -249,6 +254,38 @@ TEST(Quantize, LeavesActivationsAloneForWeightsInBlocks) {
 // w2 has 12 rows: blocks of 12, as 32 cover them. Scales and codes after OCP MX v1.0, section 6.3,
 // by hand, of a column with 7, -0.5, 0.6, 0.25: 2^2 over 2^2, the largest power of two of E2M1, so
 // that 7 saturates, 0.6 is nearer to 0.5, and 0.25 is a tie between 0 and 0.5.
+// y = (x a) b, a = [0.52, 7], b = [4, 7] transposed. To int4 of scale 1 a becomes [1, 7]. Behind it
+// the first input of b is 1 / 0.52 of what it was: X^T Y = 52, X^T X = 100, and the second, without
+// correlation, is as before. The damping is 1, so that W' is 53 / 101 * 4 = 2.1 and 7.
+TEST(Quantize, RoundsEachProductForWhatThoseBeforeItLeave) {
+  const std::vector<Tensor> samples = {Floats({1, 1}, {1.0F}), Floats({1, 1}, {-1.0F})};
+  const Model model = *Measured(Builder()
+                                    .Input("x", {1, 1})
+                                    .Constant("a", Floats({1, 2}, {0.52F, 7}))
+                                    .Constant("b", Floats({2, 1}, {4, 7}))
+                                    .Add("MatMul", {"x", "a"}, "h", {1, 2})
+                                    .Add("MatMul", {"h", "b"}, "y", {1, 1})
+                                    .Output("y"),
+                                samples);
+  std::vector<std::string> asked;
+  Options options;
+  options.settings = {*ParseActivations("float"), *ParseWeights("int4:per-tensor")};
+  options.measure_sums = [&](const Model& real, const Model& changed,
+                             const Node& node) -> Result<Gram> {
+    asked.push_back(node.inputs[0]);
+    EXPECT_EQ(FloatsOf(real, "a"), (std::vector<float>{0.52F, 7}));
+    EXPECT_EQ(FloatsOf(changed, "b"), (std::vector<float>{4, 7}));
+    if (node.inputs[0] == "x") return Gram{1, {100}, {100}};
+    EXPECT_EQ(FloatsOf(changed, "a"), (std::vector<float>{1, 7}));
+    return Gram{2, {100, 0, 100}, {52, 0, 0, 100}};
+  };
+  const auto quantized = Quantize(model, options);
+  ASSERT_TRUE(quantized.has_value()) << quantized.error().Text();
+  EXPECT_EQ(asked, (std::vector<std::string>{"x", "h"}));
+  const format::TensorData* b = quantized->model.graph.FindInitializer("b");
+  EXPECT_EQ(format::UnpackInt32(*format::Decode(*b)), (std::vector<std::int32_t>{2, 7}));
+}
+
 TEST(Quantize, StoresWeightsAsMx) {
   format::Model network = Network();
   for (format::TensorData& data : network.graph.initializers) {

@@ -99,8 +99,9 @@ def prepare(qtx, net, x, folder):
 
 def by_qtx(qtx, folder, arguments):
     measured = folder / ('channels.onnx' if '--bias-correction' in arguments or '--equalize' in arguments else 'measured.onnx')
-    gram = ['--gram', folder / 'gram.onnx'] if '--method' in arguments else []
-    call(qtx, 'quantize', measured, '-o', folder / 'q.onnx', '-q', *arguments.split(), *gram)
+    words = [folder / 'data' if word == 'DATA' else folder / 'gram.onnx' if word == 'GRAM' else word for word in arguments.split()]
+    shape = ['--shape', '?,1,8,8'] if '--data' in words else []
+    call(qtx, 'quantize', measured, '-o', folder / 'q.onnx', '-q', *words, *shape)
     call(qtx, 'lower', folder / 'q.onnx', '-o', folder / 'l.onnx', '--opset', '21', '-q')
     return run(folder / 'l.onnx')
 
@@ -171,11 +172,15 @@ def by_brevitas(net, x, method):
 
 
 QTX = ['', '--weights int4', '--weights int4 --weight-range mse', '--weights int4 --bias-correction', '--weights int4 --equalize --bias-correction',
-       '--weights int4 --method gptq', '--weights int4 --weight-range mse --method gptq', '--weights int4 --method gptq --bias-correction',
-       '--weights int4 --method coordinate-descent', '--weights int4 --method coordinate-descent --bias-correction']
-FLOATS = ['--weights int4', '--weights int4 --weight-range mse', '--weights int4 --method gptq', '--weights int4 --weight-range mse --method gptq',
-          '--weights int4 --method coordinate-descent', '--weights uint4:asymmetric', '--weights uint4:asymmetric --method gptq',
-          '--weights uint4:asymmetric --method coordinate-descent']
+       '--weights int4 --method gptq --gram GRAM', '--weights int4 --weight-range mse --method gptq --gram GRAM',
+       '--weights int4 --method gptq --gram GRAM --bias-correction', '--weights int4 --method gptq --data DATA',
+       '--weights int4 --method coordinate-descent --gram GRAM', '--weights int4 --method coordinate-descent --gram GRAM --bias-correction',
+       '--weights int4 --method coordinate-descent --data DATA']
+FLOATS = ['--weights int4', '--weights int4 --weight-range mse', '--weights int4 --method gptq --gram GRAM',
+          '--weights int4 --weight-range mse --method gptq --gram GRAM', '--weights int4 --method gptq --data DATA',
+          '--weights int4 --method coordinate-descent --gram GRAM', '--weights int4 --method coordinate-descent --data DATA', '--weights uint4:asymmetric',
+          '--weights uint4:asymmetric --method gptq --gram GRAM', '--weights uint4:asymmetric --method gptq --data DATA',
+          '--weights uint4:asymmetric --method coordinate-descent --gram GRAM', '--weights uint4:asymmetric --method coordinate-descent --data DATA']
 BREVITAS = [('to nearest', ''), ('to nearest, range by mse', 'mse'), ('GPTQ', 'gptq'), ('GPTQ, act-order', 'gptq order'), ('GPTQ, range by mse', 'gptq mse'),
             ('learned round (AdaRound)', 'learned')]
 

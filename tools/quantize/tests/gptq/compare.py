@@ -86,17 +86,19 @@ def parameters(values, low, high, unsigned):
     return (np.float64(up(scale)) if scale > 0 else 1.0), 0
 
 
-def gptq(w, hessian, kind, all_weights=None):
-    """The stored reals, and how far each value was from a tie. `all_weights`: those of all groups, where one scale serves all."""
+def gptq(w, hessian, kind, all_weights=None, originals=None):
+    """The stored reals, and how far each value was from a tie. `all_weights`: those of all groups, where one scale serves all;
+    `originals`: whose scales are taken without blocks, by default w."""
     low, high, unsigned, block, whole = type_of(kind)
     size, columns = w.shape
     w = w.astype(np.float64).copy()
+    originals = w if originals is None else originals
     whole = (w if all_weights is None else all_weights) if whole else None
     h = hessian.copy()
     h += 0.01 * (np.mean(np.diag(h)) or 1) * np.eye(size)
     u = np.linalg.cholesky(np.linalg.inv(h)).T
     codes, scales, offsets, ties = (np.zeros((size, columns)) for _ in range(4))
-    one = [parameters(w[:, c] if whole is None else whole, low, high, unsigned) for c in range(columns)]
+    one = [parameters(originals[:, c] if whole is None else whole, low, high, unsigned) for c in range(columns)]
     for k in range(size):
         if block and k % block == 0:
             one = [parameters(w[k:k + block, c].astype(np.float32), low, high, unsigned) for c in range(columns)]

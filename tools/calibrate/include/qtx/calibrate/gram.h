@@ -59,6 +59,15 @@ Result<Grams> PlanGrams(const format::Model& model);
 /// Errors: kInvalid for a tensor that has no rows of `gram.size` elements; those of WindowAxes.
 Result<void> AddTo(Gram& gram, const format::Tensor& tensor);
 
+/// Sums of zero for the rows of two networks side by side, [X', X], of a node of the flat `model`:
+/// twice as many columns, on a grid of half the extremes, since X' passes those of X.
+/// Errors: as PlanGrams; kInvalid for a node that has no sums.
+Result<Gram> PlanJointGram(const format::Model& model, const format::Node& node);
+
+/// Adds the rows of X', of `changed`, and those of X, of `real`, side by side.
+/// Errors: kInvalid for tensors of different shapes; as AddTo.
+Result<void> AddTo(Gram& joint, const format::Tensor& changed, const format::Tensor& real);
+
 /// Adds sums over other samples.  Errors: kInvalid for other values, sizes or grids.
 Result<void> AddTo(Grams& grams, const Grams& more);
 

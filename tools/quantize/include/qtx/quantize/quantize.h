@@ -78,9 +78,17 @@ using Measure = std::function<Result<format::Model>(const format::Model&)>;
 struct Gram {
   std::int64_t size = 0;  // columns of X
   std::vector<double> sums;
+  /// X^T Y in full, row-major, likewise: X are the rows of the network that is being quantized, Y
+  /// those of the real one. Empty: X = Y.
+  std::vector<double> cross = {};
 
   std::int64_t Groups() const { return size < 1 ? 0 : std::ssize(sums) / (size * (size + 1) / 2); }
 };
+
+/// Sums for a node of the float model `real`, whose constant weights are in MatMul, Gemm or Conv;
+/// `changed` is the same model with the reals of what is stored so far.
+using MeasureSums = std::function<Result<Gram>(
+    const format::Model& real, const format::Model& changed, const format::Node& node)>;
 
 struct Options {
   Settings settings;
@@ -88,6 +96,9 @@ struct Options {
   /// MatMul, Gemm and Conv are rounded by GPTQ (gptq.h); the ledger names those without sums, which
   /// are rounded to nearest.
   std::map<std::string, Gram> grams;
+  /// In the place of `grams`: called for one node after the other, so that each makes up for the
+  /// errors of those before.
+  MeasureSums measure_sums;
   bool descend = false;       // with sums: coordinate descent follows GPTQ (descent.h)
   std::vector<Rule> rules;    // later rules override earlier ones
   bool quantized_io = false;  // quantize graph inputs and outputs too; else Casts convert them
