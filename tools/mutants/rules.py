@@ -27,6 +27,10 @@ NUMBER = re.compile(r"\b(?:\w*(?:stored|offset|integer|value|mantissa|sum|magnit
 CHOICES = {"PaysAsBytes"}
 # Calls whose arguments choose a layout in memory, which no result depends on.
 LAYOUTS = {"LayoutOf"}
+# What a bound of an error is named, in a declaration, an assignment or a record. A wider one only sends a result to the exact
+# path, with the same value; a narrower one shows where a result lies closer to a tie than two estimates, some 2^-50 of it. No
+# case can seek that out without knowing the estimate: tests beside the code compare bounds with MPFR.
+BOUND = re.compile(r"(?:error|bound|doubt|slack)s?_?")
 NUMBERS_ONLY = re.compile(r"/reference/src/arithmetic/|/fixed_point\.cc$")  # files that hold no positions, or few
 # Functions whose arguments, or the first two of them, may change places: exact sums and products, comparisons for equality.
 SYMMETRIC = {"min", "max", "swap", "hypot", "mpq_equal", "mpfr_equal_p", "lcm", "TwoSum", "SameRange", "MapsAlike"}
@@ -38,6 +42,7 @@ WIDE = {TypeKind.LONG: ("std::int64_t", "std::int32_t"), TypeKind.LONGLONG: ("st
         TypeKind.DOUBLE: ("double", "float")}
 NUMBERS = {TypeKind.INT, TypeKind.UINT, TypeKind.LONG, TypeKind.ULONG, TypeKind.FLOAT, TypeKind.DOUBLE, TypeKind.BOOL,
            TypeKind.SHORT, TypeKind.USHORT, TypeKind.SCHAR, TypeKind.UCHAR}
+FLOATING = {TypeKind.FLOAT, TypeKind.DOUBLE}
 FUNCTIONS = {CursorKind.FUNCTION_DECL, CursorKind.CXX_METHOD, CursorKind.CONSTRUCTOR, CursorKind.DESTRUCTOR,
              CursorKind.FUNCTION_TEMPLATE, CursorKind.CONVERSION_FUNCTION, CursorKind.LAMBDA_EXPR}
 SCOPES = FUNCTIONS | {CursorKind.COMPOUND_STMT, CursorKind.FOR_STMT, CursorKind.IF_STMT, CursorKind.WHILE_STMT,
@@ -132,6 +137,8 @@ class Walk:
             return
         if cursor.kind == CursorKind.CALL_EXPR and cursor.spelling in LAYOUTS:
             return
+        if self.is_bound(cursor):
+            return
         depth = len(self.visible)
         if macro is None and start < end <= len(self.text):
             self.apply(cursor, parent, (start, end))
@@ -140,6 +147,8 @@ class Walk:
             if child.kind == CursorKind.INTEGER_LITERAL and not self.is_value(cursor, child):
                 continue
             if (cursor.kind == CursorKind.CASE_STMT and child == children[0]) or self.is_estimate(cursor, child):
+                continue
+            if self.is_bound_of_record(cursor, children, child):
                 continue
             self.visit(child, cursor)
         if cursor.kind in SCOPES:
@@ -181,6 +190,29 @@ class Walk:
             return False
         arguments = list(cursor.get_arguments())
         return len(arguments) == 3 and child == arguments[1]
+
+    def is_bound(self, cursor):
+        """True for a statement that sets the bound of an error, a floating number."""
+        if cursor.type.get_canonical().kind not in FLOATING:
+            return False
+        if cursor.kind == CursorKind.VAR_DECL:
+            return BOUND.fullmatch(cursor.spelling) is not None
+        children = list(cursor.get_children())
+        if cursor.kind not in (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR) or len(children) != 2:
+            return False
+        (start, end), (right, _) = self.span(children[0]), self.span(children[1])
+        assigns = re.fullmatch(r"\s*[-+*/]?=\s*", self.text[end:right])
+        return assigns is not None and BOUND.fullmatch(re.split(r"\W", self.text[start:end])[-1]) is not None
+
+    @staticmethod
+    def is_bound_of_record(cursor, children, child):
+        """True for what a list in braces gives a field that is the bound of an error."""
+        if cursor.kind != CursorKind.INIT_LIST_EXPR:
+            return False
+        fields = list(cursor.type.get_canonical().get_fields())
+        at = children.index(child)
+        return (at < len(fields) and fields[at].type.get_canonical().kind in FLOATING and
+                BOUND.fullmatch(fields[at].spelling) is not None)
 
     def is_text(self, cursor):
         """True for what only a message says, which no case compares."""
@@ -296,8 +328,8 @@ class Walk:
             self.add(span, "constant", f"{value + 1}{match[2]}")
             if value > 0 or not match[2]:
                 self.add(span, "constant", f"{value - 1}{match[2]}")
-        elif FLOAT.fullmatch(text):
-            self.add(span, "constant", f"({text} / 2)")
+        elif FLOAT.fullmatch(text):  # half of 0 is 0
+            self.add(span, "constant", f"({text} / 2)" if re.search("[1-9a-fA-F]", text.rstrip("fFlL")) else f"({text} + 1)")
 
     def reference(self, cursor, parent, span):
         """Another enumerator, field or local variable of the same type: channel for group, one axis for another."""

@@ -104,7 +104,8 @@ ChangeRule RuleFor(Arithmetic arithmetic, Purpose purpose, const Tensor& from, c
   if (one_type && !format::IsQuantized(from.elem_type)) return {Kind::kCopy};
   const auto x = OneScale(from);
   const auto y = OneScale(to);
-  const bool same = SameParameters(from, to) && (one_type || (x && y));
+  const bool same =
+      SameParameters(from, to) && (one_type || (x && y) || purpose == Purpose::kSelect);
   if (same && purpose == Purpose::kMove && one_type && SameRange(from, to)) return {Kind::kCopy};
   if (arithmetic == Arithmetic::kExact) return {};
   const bool computes = purpose == Purpose::kQuantize || purpose == Purpose::kActivate;

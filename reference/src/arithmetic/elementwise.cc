@@ -54,6 +54,18 @@ const RequantizeRecipe* KernelFor(const Arithmetic& arithmetic, Purpose purpose)
   return exists ? kernel : nullptr;
 }
 
+// Whether the parameters of an element may be equal in both: definitions.S1.
+bool HaveParameters(const format::Tensor& x, const format::Tensor& y) {
+  return x.quantization && y.quantization && format::HasIntegerForm(*x.quantization);
+}
+
+// What moves between small floats of two types is computed for all that (definitions.S2); what is
+// selected is exact (definitions.S3).
+bool Compares(const format::Tensor& x, const format::Tensor& y, bool integers, Purpose purpose) {
+  return HaveParameters(x, y) &&
+         (integers || purpose == Purpose::kSelect || x.elem_type == y.elem_type);
+}
+
 }  // namespace
 
 Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output* output,
@@ -77,10 +89,8 @@ Converter::Converter(const Arithmetic& arithmetic, const Operand& input, Output*
   // computes in the domain (float32.S7).
   const bool computes = purpose == Purpose::kChange || purpose == Purpose::kActivate;
   equal_domain_ = computes ? domain_ : Domain::kExact;
-  const bool quantized =
-      x.quantization && y.quantization && format::HasIntegerForm(*x.quantization);
-  const bool integers = quantized && input.is_integer() && output->is_integer();
-  compares_ = quantized && (integers || x.elem_type == y.elem_type);
+  const bool integers = HaveParameters(x, y) && input.is_integer() && output->is_integer();
+  compares_ = Compares(x, y, integers, purpose);
   copies_ = compares_ && purpose == Purpose::kMove && SameRange(x, y);
   clamps_ = integers && (kernel != nullptr || equal_domain_ == Domain::kExact);
   if (kernel == nullptr) return;

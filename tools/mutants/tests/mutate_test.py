@@ -39,6 +39,8 @@ EXPECTED = {
     (18, "negation", "-128", "128"),
     (18, "constant", "128", "129"), (18, "constant", "128", "127"),
     (18, "constant", "127", "128"), (18, "constant", "127", "126"),
+    (29, "arithmetic", "x.value + 0.0", "x.value - 0.0"), (29, "term", "x.value + 0.0", "x.value"),
+    (29, "variable", "x.value", "x.error"), (29, "constant", "0.0", "(0.0 + 1)"),
 }
 
 
