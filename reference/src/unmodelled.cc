@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "arithmetic/image_resize.h"
 #include "arithmetic/kernel_types.h"
 #include "plan.h"
 #include "qtx/format/accumulator.h"
@@ -168,6 +169,12 @@ bool IsNearest(const TypedNode& typed) {
          Moves({typed.node, typed.arithmetic, {typed.inputs[0]}, typed.y});
 }
 
+// tflite_float64.S6.
+bool Resizes(const TypedNode& typed) {
+  return IsNearest(typed) ||
+         HasResizeKernel(typed.arithmetic, typed.node, *typed.inputs[0], typed.y);
+}
+
 struct Row {
   std::string_view op_type;
   bool (*is_stated)(const TypedNode&);
@@ -216,7 +223,7 @@ constexpr std::array kRows = {
     Row{"Range", AllFloat},
     Row{"ReduceMean", IsMean},
     Row{"Relu", Activates},
-    Row{"Resize", IsNearest},
+    Row{"Resize", Resizes},
     Row{"Round", AllFloat},
     Row{"ScatterND", Moves},
     Row{"Sigmoid", Squashes},

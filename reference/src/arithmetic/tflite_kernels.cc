@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "arithmetic/image_resize.h"
+
 namespace qtx::reference {
 namespace {
 
@@ -15,8 +17,8 @@ struct Entry {
 constexpr std::array kKernels = {
     Entry{"Clip", RunTfliteRelu},           Entry{"Gemm", RunTfliteHybrid},
     Entry{"LeakyRelu", RunTfliteLeakyRelu}, Entry{"Pow", RunTfliteRsqrt},
-    Entry{"Relu", RunTfliteRelu},           Entry{"Sigmoid", RunTfliteTable},
-    Entry{"Tanh", RunTfliteTable},
+    Entry{"Relu", RunTfliteRelu},           Entry{"Resize", RunResizeKernel},
+    Entry{"Sigmoid", RunTfliteTable},       Entry{"Tanh", RunTfliteTable},
 };
 
 }  // namespace
