@@ -105,9 +105,21 @@ bool IsRsqrt(const TypedNode& typed) {
          typed.y.elem_type == ElementType::kInt8Q;
 }
 
+// tflite_float64.S7, by types.
+bool IsLiteRtHybrid(const TypedNode& typed) {
+  const bool own = StandsFor(typed.node, "CONV_2D") || StandsFor(typed.node, "DEPTHWISE_CONV_2D") ||
+                   (StandsFor(typed.node, "FULLY_CONNECTED") && !HasOneScale(*typed.inputs[1]));
+  return typed.arithmetic.litert != Arithmetic::LiteRt::kNone && own &&
+         typed.inputs[0]->elem_type == ElementType::kFloat &&
+         typed.inputs[1]->elem_type == ElementType::kInt8Q &&
+         typed.y.elem_type == ElementType::kFloat;
+}
+
 bool IsHybrid(const TypedNode& typed) {
-  return typed.HasTables() && HasHybridKernel(typed.node, *typed.inputs[0], *typed.inputs[1],
-                                              typed.Has(2) ? &*typed.inputs[2] : nullptr, typed.y);
+  return IsLiteRtHybrid(typed) ||
+         (typed.HasTables() &&
+          HasHybridKernel(typed.node, *typed.inputs[0], *typed.inputs[1],
+                          typed.Has(2) ? &*typed.inputs[2] : nullptr, typed.y));
 }
 
 // One scale, or one for each index of one axis.

@@ -160,6 +160,7 @@ std::string WordsOf(ProfileRule::When when) {
       {When::kNoOrigin, "none of TFLite's own nodes"},
       {When::kEighths, "TFLite's own nodes, y as x, factors of xnnpack.C3"},
       {When::kDynamic, "w as xnnpack.S9 takes it"},
+      {When::kHybrid, "w as tflite_float64.S7 takes it"},
       {When::kSums, "ratios of xnnpack.C2"},
       {When::kEqualScales, "y has 8 bits and the scale of x"},
       {When::kDropsAxes, "without keep_dims: a Reshape follows"},

@@ -6,7 +6,7 @@ from .. import functions as F
 from .. import reals as R
 from ..reals import INF, exact, f32, is_nan
 from ..types import invalid, is_power_of_two
-from . import bilinear, tflite_lstm, tflite_words
+from . import bilinear, litert_hybrid, tflite_lstm, tflite_words
 from .base import BINARY32_NUMBERS, Exact, clamp
 
 
@@ -422,6 +422,11 @@ class TfliteLiteRt(TfliteDouble):
 
     blend_floats = staticmethod(bilinear.blend_in_turn)
 
+    builtin = False
+
+    def plan_products(self, call, products):
+        return litert_hybrid.plan(call, products, self.builtin) or super().plan_products(call, products)
+
     def plan_resize(self, call, dims):
         """tflite_float64.S6."""
         code = call.inputs[0].type.code
@@ -466,6 +471,7 @@ class TfliteLiteRt(TfliteDouble):
 class TfliteHalfUp(TfliteLiteRt):
     name = "tflite-half-up"
     blend_floats = staticmethod(bilinear.blend_by_rows)  # tflite_half_up.S6
+    builtin = True  # tflite_half_up.S7
 
     @staticmethod
     def word_function(name, scale):  # tflite_half_up.S5

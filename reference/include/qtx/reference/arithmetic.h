@@ -176,8 +176,9 @@ struct Arithmetic {
     kGgml,
     kGgmlAvx2
   } kernels = Kernels::kNone;
-  // Domain kStored: MEAN, RESIZE_BILINEAR and functions of 16 bits.  kReference: tflite_float64.S3
-  // to .S6.  kBuiltin: those, but of images tflite_half_up.S4, of some scales .S5, of uint8 .S6.
+  // Domain kStored: MEAN, RESIZE_BILINEAR, functions of 16 bits, products of FLOAT by int8.
+  // kReference: tflite_float64.S3 to .S7.  kBuiltin: those, but of images tflite_half_up.S4, of
+  // some scales .S5, of uint8 .S6, and .S7.
   enum class LiteRt { kNone, kReference, kBuiltin } litert = LiteRt::kNone;
   // kSubtracted: builds of TFLite up to 2022 took the offset of an LSTM's output with the wrong
   // sign (the note at tflite.S18). No named row has it.

@@ -3,7 +3,8 @@
 
     kernels_litert.py QTX KIND [COUNT] [SEED]
 
-Needs ai-edge-litert 2.3.0 and numpy. KIND: resize (tflite_float64.S6, tflite_half_up.S6, xnnpack.S10). Each model runs in LiteRT with its
+Needs ai-edge-litert 2.3.0 and numpy. KIND: resize (tflite_float64.S6, tflite_half_up.S6, xnnpack.S10), conv or connected: FLOAT by int8
+weights (tflite_float64.S7, tflite_half_up.S7, xnnpack.S9). Each model runs in LiteRT with its
 reference kernels, its builtin ones and its delegate, and in `qtx` with the profile of each; every element must be equal. Prints for each
 profile how many elements were compared, how many differ, and how many `exact` gives otherwise.
 """
@@ -46,7 +47,51 @@ def resize(rng):
     return file.bytes("RESIZE_BILINEAR", one, [x], [y], 3), [drawn(rng, [batches, height, width, channels], data_type)]
 
 
-KINDS = {"resize": resize}
+def scales(rng, count):
+    return np.float32(rng.uniform(0.001, 0.1, count))
+
+
+def floats(rng, shape):
+    x = np.float32(rng.normal(0, 1, shape) * rng.choice([0.01, 1, 30]))
+    return [x, x, np.abs(x), -np.abs(x)][rng.integers(4)]
+
+
+def conv(rng):
+    """CONV_2D or DEPTHWISE_CONV_2D of FLOAT by int8."""
+    depthwise = bool(rng.integers(2))
+    channels, kernel, stride, times = int(rng.integers(1, 20)), int(rng.integers(1, 4)), int(rng.integers(1, 3)), int(rng.integers(1, 3))
+    batches, height, width = int(rng.integers(1, 3)), int(rng.integers(3, 12)), int(rng.integers(3, 12))
+    outputs = channels * times if depthwise else int(rng.integers(1, 20))
+    w_shape = [1, kernel, kernel, outputs] if depthwise else [outputs, kernel, kernel, channels]
+    same = bool(rng.integers(2))
+    to = [-(-size // stride) if same else (size - kernel) // stride + 1 for size in (height, width)]
+    file = File()
+    x = file.tensor("x", [batches, height, width, channels], TYPES.FLOAT32)
+    w_scales = scales(rng, outputs if depthwise or rng.integers(4) else 1)
+    w = file.tensor("w", w_shape, TYPES.INT8, w_scales, data=rng.integers(-127, 128, w_shape, dtype=np.int8), axis=3 if depthwise else 0)
+    b = file.tensor("b", [outputs], TYPES.FLOAT32, data=np.float32(rng.normal(0, 3, outputs)))
+    y = file.tensor("y", [batches, *to, outputs], TYPES.FLOAT32)
+    options = {"padding": 0 if same else 1, "strideH": stride, "strideW": stride, "dilationHFactor": 1, "dilationWFactor": 1}
+    if depthwise:
+        options["depthMultiplier"] = times
+    one = operator([x, w, b], [y], "DepthwiseConv2DOptions" if depthwise else "Conv2DOptions", **options)
+    name = "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D"
+    return file.bytes(name, one, [x], [y], 6 if depthwise else 5), [floats(rng, [batches, height, width, channels])]
+
+
+def connected(rng):
+    """FULLY_CONNECTED of FLOAT by int8 with a scale for each row."""
+    rows, depth, outputs = int(rng.integers(1, 8)), int(rng.integers(1, 90)), int(rng.integers(2, 30))
+    file = File()
+    x = file.tensor("x", [rows, depth], TYPES.FLOAT32)
+    w = file.tensor("w", [outputs, depth], TYPES.INT8, scales(rng, outputs), data=rng.integers(-127, 128, (outputs, depth), dtype=np.int8))
+    b = file.tensor("b", [outputs], TYPES.FLOAT32, data=np.float32(rng.normal(0, 3, outputs))) if rng.integers(2) else -1
+    y = file.tensor("y", [rows, outputs], TYPES.FLOAT32)
+    one = operator([x, w, b], [y], "FullyConnectedOptions", asymmetricQuantizeInputs=True)
+    return file.bytes("FULLY_CONNECTED", one, [x], [y], 9), [floats(rng, [rows, depth])]
+
+
+KINDS = {"resize": resize, "conv": conv, "connected": connected}
 
 
 class Comparison:
