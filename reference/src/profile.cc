@@ -18,8 +18,11 @@ constexpr std::string_view kBytes = "INT8Q UINT8Q";
 constexpr std::string_view kProducts =
     "CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED TRANSPOSE_CONV BATCH_MATMUL";
 
+constexpr std::string_view kHybrids = "CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED";
+
 constexpr std::array kReferenceKernels = {
     ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, "tflite-float64"},
+    ProfileRule{kHybrids, "FLOAT", When::kHybrid, "tflite-float64"},
     ProfileRule{kProducts, "FLOAT", When::kQuantizedWeights, ""},
     ProfileRule{"*", "FLOAT", When::kAlways, "float32"},
     ProfileRule{"*", "*", When::kAlways, "tflite-float64"},
@@ -29,6 +32,7 @@ constexpr std::array kBuiltinKernels = {
     ProfileRule{"QUANTIZE", kBytes, When::kEqualScales, "tflite-half-up"},
     ProfileRule{"QUANTIZE", kBytes, When::kToByte, ""},
     ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, ""},
+    ProfileRule{kHybrids, "FLOAT", When::kHybrid, "tflite-half-up"},
     ProfileRule{kProducts, "FLOAT", When::kQuantizedWeights, ""},
     ProfileRule{"*", "FLOAT", When::kAlways, "float32"},
     ProfileRule{"*", "*", When::kAlways, "tflite-half-up"},
@@ -43,10 +47,10 @@ constexpr std::array kXnnpack = {
     ProfileRule{"LEAKY_RELU QUANTIZE", kBytes, When::kEighths, "xnnpack"},
     ProfileRule{"QUANTIZE", kBytes, When::kEqualScales, "tflite-half-up"},
     ProfileRule{"QUANTIZE", kBytes, When::kToByte, ""},
-    ProfileRule{"LEAKY_RELU MEAN SUM", kBytes, When::kNoOrigin, ""},
-    ProfileRule{"MEAN SUM", kBytes, When::kAlways, "xnnpack"},
-    ProfileRule{"RESIZE_BILINEAR", kBytes, When::kAlways, ""},
+    ProfileRule{"LEAKY_RELU MEAN SUM RESIZE_BILINEAR", kBytes, When::kNoOrigin, ""},
+    ProfileRule{"MEAN SUM RESIZE_BILINEAR", kBytes, When::kAlways, "xnnpack"},
     ProfileRule{"CONV_2D FULLY_CONNECTED", "FLOAT", When::kDynamic, "xnnpack"},
+    ProfileRule{"DEPTHWISE_CONV_2D", "FLOAT", When::kHybrid, "tflite-half-up"},
     ProfileRule{kProducts, "FLOAT", When::kQuantizedWeights, ""},
     ProfileRule{"QUANTIZE", "FLOAT", When::kToByte, "xnnpack"},
     ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, ""},
@@ -192,6 +196,22 @@ bool HasDynamicWeights(const format::Model& model, const format::Node& node) {
          (!conv && w->elem_type == format::ElementType::kInt4Q);
 }
 
+// The nodes of tflite_float64.S7: a FULLY_CONNECTED says that it quantizes asymmetrically.
+bool IsHybrid(const format::Model& model, const format::Node& node) {
+  const format::TensorType* w = node.inputs.size() > 1 ? TypeOf(model, node.inputs[1]) : nullptr;
+  if (!node.origin || w == nullptr || !w->quantization ||
+      InitializerOf(model, node, 1) == nullptr || w->elem_type != format::ElementType::kInt8Q ||
+      !w->quantization->block_shape.empty()) {
+    return false;
+  }
+  if (node.origin->op_type == "CONV_2D") return format::Attributes(node).Int("group") == 1;
+  if (node.origin->op_type == "DEPTHWISE_CONV_2D") return true;
+  const bool many = w->quantization->scale.size() > 1 || !w->quantization->scale_tensor.empty();
+  const auto& attributes = node.origin->attributes;
+  return many && std::ranges::find(attributes, "asymmetric_quantize_inputs",
+                                   &format::Attribute::name) != attributes.end();
+}
+
 // The ratios of xnnpack.S4.
 bool HasSums(const format::Model& model, const format::Node& node) {
   return HasXnnpackRatio(FactorOf(model, node, 0)) && HasXnnpackRatio(FactorOf(model, node, 1));
@@ -225,6 +245,8 @@ bool Holds(const ProfileRule& rule, std::string_view kernel, const format::Model
       return node.origin && node.origin->framework == "tflite" && HasEighths(model, node);
     case When::kDynamic:
       return HasDynamicWeights(model, node);
+    case When::kHybrid:
+      return IsHybrid(model, node);
     case When::kSums:
       return HasSums(model, node);
     case When::kEqualScales:

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "arithmetic/image_resize.h"
 #include "arithmetic/kernel_types.h"
 #include "plan.h"
 #include "qtx/format/accumulator.h"
@@ -104,9 +105,21 @@ bool IsRsqrt(const TypedNode& typed) {
          typed.y.elem_type == ElementType::kInt8Q;
 }
 
+// tflite_float64.S7, by types.
+bool IsLiteRtHybrid(const TypedNode& typed) {
+  const bool own = StandsFor(typed.node, "CONV_2D") || StandsFor(typed.node, "DEPTHWISE_CONV_2D") ||
+                   (StandsFor(typed.node, "FULLY_CONNECTED") && !HasOneScale(*typed.inputs[1]));
+  return typed.arithmetic.litert != Arithmetic::LiteRt::kNone && own &&
+         typed.inputs[0]->elem_type == ElementType::kFloat &&
+         typed.inputs[1]->elem_type == ElementType::kInt8Q &&
+         typed.y.elem_type == ElementType::kFloat;
+}
+
 bool IsHybrid(const TypedNode& typed) {
-  return typed.HasTables() && HasHybridKernel(typed.node, *typed.inputs[0], *typed.inputs[1],
-                                              typed.Has(2) ? &*typed.inputs[2] : nullptr, typed.y);
+  return IsLiteRtHybrid(typed) ||
+         (typed.HasTables() &&
+          HasHybridKernel(typed.node, *typed.inputs[0], *typed.inputs[1],
+                          typed.Has(2) ? &*typed.inputs[2] : nullptr, typed.y));
 }
 
 // One scale, or one for each index of one axis.
@@ -168,6 +181,12 @@ bool IsNearest(const TypedNode& typed) {
          Moves({typed.node, typed.arithmetic, {typed.inputs[0]}, typed.y});
 }
 
+// tflite_float64.S6.
+bool Resizes(const TypedNode& typed) {
+  return IsNearest(typed) ||
+         HasResizeKernel(typed.arithmetic, typed.node, *typed.inputs[0], typed.y);
+}
+
 struct Row {
   std::string_view op_type;
   bool (*is_stated)(const TypedNode&);
@@ -216,7 +235,7 @@ constexpr std::array kRows = {
     Row{"Range", AllFloat},
     Row{"ReduceMean", IsMean},
     Row{"Relu", Activates},
-    Row{"Resize", IsNearest},
+    Row{"Resize", Resizes},
     Row{"Round", AllFloat},
     Row{"ScatterND", Moves},
     Row{"Sigmoid", Squashes},

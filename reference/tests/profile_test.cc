@@ -63,7 +63,7 @@ TEST(Profile, DelegatesAsLiteRtDoes) {
                           Case{"LEAKY_RELU", kUint8, kUint8, false, "tflite-half-up"},
                           Case{"MEAN", kInt8, kInt8, false, "xnnpack"},
                           Case{"MEAN", kInt16, kInt16, false, "tflite-half-up"},
-                          Case{"RESIZE_BILINEAR", kInt8, kInt8, false, ""}}) {
+                          Case{"RESIZE_BILINEAR", kInt8, kInt8, false, "xnnpack"}}) {
     const format::Model model = ModelOf(one);
     EXPECT_EQ(ArithmeticOf(profile, model, model.graph.nodes[0]), one.expected) << one.kernel;
   }
@@ -71,12 +71,12 @@ TEST(Profile, DelegatesAsLiteRtDoes) {
 
 TEST(Profile, NamesNodesWithoutAKernel) {
   const Profile& profile = **FindProfile("litert-xnnpack");
-  const auto assigned = Assign(
-      profile, ModelOf({"RESIZE_BILINEAR", ElementType::kInt8Q, ElementType::kInt8Q, false, ""}));
+  const auto assigned =
+      Assign(profile, ModelOf({"QUANTIZE", ElementType::kInt8Q, ElementType::kUint8Q, false, ""}));
   EXPECT_EQ(assigned.by_node.at("y"), "exact");
   ASSERT_EQ(assigned.unknown.size(), 1U);
   EXPECT_EQ(assigned.unknown[0].says,
-            "'litert-xnnpack' knows no kernel RESIZE_BILINEAR of INT8Q: computed as in exact");
+            "'litert-xnnpack' knows no kernel QUANTIZE of INT8Q: computed as in exact");
 }
 
 format::Quantization Scaled(float scale) {
@@ -160,6 +160,7 @@ std::string WordsOf(ProfileRule::When when) {
       {When::kNoOrigin, "none of TFLite's own nodes"},
       {When::kEighths, "TFLite's own nodes, y as x, factors of xnnpack.C3"},
       {When::kDynamic, "w as xnnpack.S9 takes it"},
+      {When::kHybrid, "w as tflite_float64.S7 takes it"},
       {When::kSums, "ratios of xnnpack.C2"},
       {When::kEqualScales, "y has 8 bits and the scale of x"},
       {When::kDropsAxes, "without keep_dims: a Reshape follows"},

@@ -144,7 +144,7 @@ constexpr Arithmetic TfliteDouble(std::string_view name) {
   return row;
 }
 
-// tflite_half_up.S1 to .S5: the builtin kernels of LiteRT on x86-64.
+// tflite_half_up.S1 to .S7: the builtin kernels of LiteRT on x86-64.
 constexpr Arithmetic TfliteHalfUp() {
   Arithmetic row = TfliteDouble("tflite-half-up");
   for (ProductRecipes* products : {&row.products, &row.unsigned_products}) {
@@ -158,7 +158,7 @@ constexpr Arithmetic TfliteHalfUp() {
   return row;
 }
 
-// tflite_float64.S1 to .S5: LiteRT's reference kernels.
+// tflite_float64.S1 to .S7: LiteRT's reference kernels.
 constexpr Arithmetic TfliteFloat64() {
   Arithmetic row = TfliteDouble("tflite-float64");
   RequantizeRecipe recipe = row.wide_biased_requantize;
@@ -213,7 +213,7 @@ constexpr AddRecipe CommonShift(int bits, TieRule tie, std::string_view clause) 
       .kind = AddRecipe::Kind::kCommonShift, .mantissa_bits = bits, .tie = tie, .clause = clause};
 }
 
-// xnnpack.S1 to .S9.
+// xnnpack.S1 to .S10.
 constexpr Arithmetic Xnnpack() {
   Arithmetic row = Named("xnnpack", Domain::kFloat32);
   row.quantize.step = Step::kReciprocal;

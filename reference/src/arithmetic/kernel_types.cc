@@ -21,10 +21,6 @@ bool IsPowerOfTwo(float scale) {
   return std::frexp(scale, &exponent) == 0.5F;
 }
 
-bool MapsAlike(const format::Quantization& a, const format::Quantization& b) {
-  return a.scale[0] == b.scale[0] && format::OffsetAt(a, 0) == format::OffsetAt(b, 0);
-}
-
 }  // namespace
 
 bool StandsFor(const format::Node& node, std::string_view kernel) {
@@ -39,6 +35,11 @@ bool HasOneScale(const ValueType& type) {
   return type.quantization != nullptr && type.quantization->axis.empty() &&
          type.quantization->scale.size() == 1 && format::HasIntegerForm(*type.quantization) &&
          !HasHalfReals(type);
+}
+
+bool MapsAlike(const ValueType& a, const ValueType& b) {
+  return a.quantization->scale[0] == b.quantization->scale[0] &&
+         format::OffsetAt(*a.quantization, 0) == format::OffsetAt(*b.quantization, 0);
 }
 
 bool HasOffset(const ValueType& type) {
@@ -66,7 +67,7 @@ bool HasAverageKernel(const Arithmetic& arithmetic, const ValueType& x, const Va
   if (x.elem_type != y.elem_type || !HasOneScale(x) || !HasOneScale(y)) return false;
   const bool wide =
       x.elem_type == ElementType::kInt16Q && !HasOffset(x) && HasWideKernels(arithmetic);
-  return (wide || Is8Bit(x)) && MapsAlike(*x.quantization, *y.quantization);
+  return (wide || Is8Bit(x)) && MapsAlike(x, y);
 }
 
 bool HasMeanKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,

@@ -28,6 +28,8 @@ bool StandsFor(const format::Node& node, std::string_view kernel);
 bool HasHalfReals(const ValueType& type);
 /// Quantized by one scale and no base, with reals of FLOAT.
 bool HasOneScale(const ValueType& type);
+/// Equal scales and offsets.  REQUIRES: HasOneScale of both.
+bool MapsAlike(const ValueType& a, const ValueType& b);
 bool HasOffset(const ValueType& type);
 /// INT8Q or UINT8Q.
 bool Is8Bit(const ValueType& type);

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "arithmetic/image_resize.h"
+
 namespace qtx::reference {
 namespace {
 
@@ -12,11 +14,18 @@ struct Entry {
   Result<std::optional<format::Tensor>> (*run)(const Call&);
 };
 
+// FULLY_CONNECTED.
+Result<std::optional<format::Tensor>> RunConnected(const Call& call) {
+  QTX_ASSIGN_OR_RETURN(std::optional<format::Tensor> y, RunLiteRtHybrid(call));
+  return y ? std::move(y) : RunTfliteHybrid(call);
+}
+
 constexpr std::array kKernels = {
-    Entry{"Clip", RunTfliteRelu},           Entry{"Gemm", RunTfliteHybrid},
-    Entry{"LeakyRelu", RunTfliteLeakyRelu}, Entry{"Pow", RunTfliteRsqrt},
-    Entry{"Relu", RunTfliteRelu},           Entry{"Sigmoid", RunTfliteTable},
-    Entry{"Tanh", RunTfliteTable},
+    Entry{"Clip", RunTfliteRelu},     Entry{"Conv", RunLiteRtHybrid},
+    Entry{"Gemm", RunConnected},      Entry{"LeakyRelu", RunTfliteLeakyRelu},
+    Entry{"MatMul", RunLiteRtHybrid}, Entry{"Pow", RunTfliteRsqrt},
+    Entry{"Relu", RunTfliteRelu},     Entry{"Resize", RunResizeKernel},
+    Entry{"Sigmoid", RunTfliteTable}, Entry{"Tanh", RunTfliteTable},
 };
 
 }  // namespace

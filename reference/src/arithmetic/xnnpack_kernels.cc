@@ -1,4 +1,5 @@
 // XNNPACK's LEAKY_RELU and QUANTIZE of 8 bits: a multiplier with 8 fractional bits.
+#include "arithmetic/image_resize.h"
 #include "arithmetic/kernel_types.h"
 #include "arithmetic/round.h"
 #include "arithmetic/tflite_kernels.h"
@@ -12,11 +13,12 @@ std::int64_t Eighths(float factor) {
 
 }  // namespace
 
-// Source: xnnpack.S8.
+// Source: xnnpack.S8, xnnpack.S9, xnnpack.S10.
 Result<std::optional<format::Tensor>> RunXnnpackKernel(const Call& call) {
   if (call.node.op_type == "Gemm" || call.node.op_type == "MatMul" || call.node.op_type == "Conv") {
     return RunXnnpackDynamic(call);
   }
+  if (call.node.op_type == "Resize") return RunResizeKernel(call);
   const bool leaky = call.node.op_type == "LeakyRelu" && StandsFor(call.node, "LEAKY_RELU");
   const bool quantize = call.node.op_type == "Cast" && StandsFor(call.node, "QUANTIZE");
   if ((!leaky && !quantize) || call.Input(0) == nullptr ||

@@ -5,6 +5,7 @@ from fractions import Fraction
 from .. import reals as R
 from ..reals import exact, f32, float32, is_nan
 from ..types import invalid
+from . import bilinear
 from .base import BINARY32_NUMBERS, FUSED_NUMBERS, Exact, clamp
 from .tflite import once, pair, twice
 
@@ -278,6 +279,12 @@ class Xnnpack(Multiplying, Summing):
 
     def plan_cast(self, call):
         return self.eighths(call, 1.0) if self.stands_for(call, "QUANTIZE") else None
+
+    def plan_resize(self, call, dims):
+        """xnnpack.S10."""
+        if not self.stands_for(call, "RESIZE_BILINEAR") or not bilinear.takes(call, dims):
+            return None
+        return bilinear.plan(call, dims, bilinear.eleven_bit_places, bilinear.whole_blend(2 ** 11, R.half_up))
 
 
 class XnnpackRndnu(Xnnpack):

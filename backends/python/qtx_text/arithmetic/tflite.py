@@ -6,7 +6,7 @@ from .. import functions as F
 from .. import reals as R
 from ..reals import INF, exact, f32, is_nan
 from ..types import invalid, is_power_of_two
-from . import tflite_lstm, tflite_words
+from . import bilinear, litert_hybrid, tflite_lstm, tflite_words
 from .base import BINARY32_NUMBERS, Exact, clamp
 
 
@@ -420,6 +420,22 @@ class TfliteLiteRt(TfliteDouble):
         """A function of the index of a result and the sum of its stored values, or None."""
         return None
 
+    blend_floats = staticmethod(bilinear.blend_in_turn)
+
+    builtin = False
+
+    def plan_products(self, call, products):
+        return litert_hybrid.plan(call, products, self.builtin) or super().plan_products(call, products)
+
+    def plan_resize(self, call, dims):
+        """tflite_float64.S6."""
+        code = call.inputs[0].type.code
+        if code not in (1002, 1003, 1005) or not bilinear.takes(call, dims):
+            return None
+        if code == 1002:
+            return bilinear.plan(call, dims, bilinear.float_places, self.blend_floats)
+        return bilinear.plan(call, dims, bilinear.whole_places, bilinear.whole_blend(2 ** 10, R.half_away))
+
     def plan_function(self, call, name):
         x, y = call.inputs[0], call.outs[0]
         if name not in ("sigmoid", "tanh") or not tflite_words.takes(x, y) or x.scale * 12288 >= 2 ** 15:
@@ -454,6 +470,8 @@ class TfliteLiteRt(TfliteDouble):
 
 class TfliteHalfUp(TfliteLiteRt):
     name = "tflite-half-up"
+    blend_floats = staticmethod(bilinear.blend_by_rows)  # tflite_half_up.S6
+    builtin = True  # tflite_half_up.S7
 
     @staticmethod
     def word_function(name, scale):  # tflite_half_up.S5

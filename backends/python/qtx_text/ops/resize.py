@@ -109,6 +109,10 @@ class Resize:  # resize.S1 to S9
             call.moved = [x]
             call.plan_kernel("move")
 
+        kernel = call.plan_kernel("resize", dims=y.dims) if linear and elements(y.dims) else None
+        if kernel:
+            return kernel
+
         def taps():
             """For each axis and position the list of (index, weight), None outside of the crop."""
             per_axis = [[[(k, Fraction(1))] for k in range(n)] for n in x.dims]

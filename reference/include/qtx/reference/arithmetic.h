@@ -166,7 +166,7 @@ struct Arithmetic {
   AverageRecipe average;
   // Kernels that share no code with other arithmetics.  kTflite: tflite.S13 to .S19.
   // kOnnxRuntime: of tensors of one type of 8 bits, onnxruntime.S1 to .S5.  kXnnpack: of nodes that
-  // stand for TFLite's, xnnpack.S7 to .S9.  kGgml, kGgmlAvx2: of FLOAT by blocks of 32 integers,
+  // stand for TFLite's, xnnpack.S7 to .S10.  kGgml, kGgmlAvx2: of FLOAT by blocks of 32 integers,
   // ggml.S1 to .S3, ggml_avx2.S1 and .S2.
   enum class Kernels {
     kNone,
@@ -176,8 +176,9 @@ struct Arithmetic {
     kGgml,
     kGgmlAvx2
   } kernels = Kernels::kNone;
-  // Domain kStored: MEAN and functions of 16 bits.  kReference: tflite_float64.S3 to .S5.
-  // kBuiltin: those, but of images tflite_half_up.S4 and of some scales tflite_half_up.S5.
+  // Domain kStored: MEAN, RESIZE_BILINEAR, functions of 16 bits, products of FLOAT by int8.
+  // kReference: tflite_float64.S3 to .S7.  kBuiltin: those, but of images tflite_half_up.S4, of
+  // some scales .S5, of uint8 .S6, and .S7.
   enum class LiteRt { kNone, kReference, kBuiltin } litert = LiteRt::kNone;
   // kSubtracted: builds of TFLite up to 2022 took the offset of an LSTM's output with the wrong
   // sign (the note at tflite.S18). No named row has it.

@@ -20,8 +20,9 @@ struct ProfileRule {
   // kConstantMatrix: input 1 is an initializer.  kToByte: the output is INT8Q or UINT8Q.
   // kQuantizedWeights: input 1 is of a quantized type.  kNoOrigin: the node has no origin of the
   // framework.  kEighths: it has one, x and y one type, and xnnpack.C3 takes their scales.
-  // kDynamic: xnnpack.S9 takes the weights.  kSums: xnnpack.C2 takes the scales.  kEqualScales: of
-  // x and y, which is of 8 bits.  kDropsAxes: a Reshape of the same origin takes its result.
+  // kDynamic: xnnpack.S9 takes the weights.  kHybrid: tflite_float64.S7 does.  kSums: xnnpack.C2
+  // takes the scales.  kEqualScales: of x and y, which is of 8 bits.  kDropsAxes: a Reshape of the
+  // same origin takes its result.
   enum class When {
     kAlways,
     kConstantMatrix,
@@ -31,6 +32,7 @@ struct ProfileRule {
     kEighths,
     kDynamic,
     kSums,
+    kHybrid,
     kEqualScales,
     kDropsAxes
   } when = When::kAlways;

@@ -26,6 +26,11 @@ void AddOptions(const Options* options, std::vector<Attribute>& to) {
   if constexpr (requires { options->pot_scale_int16(); }) {
     if (!options->pot_scale_int16()) to.push_back(Attribute::Int("pot_scale_int16", 0));
   }
+  if constexpr (requires { options->asymmetric_quantize_inputs(); }) {
+    if (options->asymmetric_quantize_inputs()) {
+      to.push_back(Attribute::Int("asymmetric_quantize_inputs", 1));
+    }
+  }
   if constexpr (requires { options->keep_dims(); }) {
     to.push_back(Attribute::Int("keep_dims", options->keep_dims() ? 1 : 0));
   }

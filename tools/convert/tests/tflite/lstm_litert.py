@@ -14,48 +14,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-import flatbuffers
 import numpy as np
-from ai_edge_litert import schema_py_generated as schema
-from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from ai_edge_litert.schema_py_generated import ActivationFunctionType
 
-TYPES = schema.TensorType
-KERNELS = {"reference": OpResolverType.BUILTIN_REF, "builtin": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES}
+from litert_file import TYPES, File, by_litert, operator
+
+KERNELS = ("reference", "x86")
 ARITHMETICS = ("tflite", "tflite-double", "tflite-half-up")
 X_SCALE, X_OFFSET = 2.0**-5, 3
-
-
-class File:
-    """A TFLite file of one subgraph, whose tensors are added one by one."""
-
-    def __init__(self):
-        self.graph = schema.SubGraphT()
-        self.graph.name, self.graph.tensors = "main", []
-        self.buffers = [schema.BufferT()]
-
-    def tensor(self, name, shape, data_type, scale, zero_point=0, data=None, is_state=False):
-        tensor = schema.TensorT()
-        tensor.name, tensor.shape, tensor.type, tensor.isVariable, tensor.buffer = name, shape, data_type, is_state, 0
-        tensor.quantization = schema.QuantizationParametersT()
-        tensor.quantization.scale, tensor.quantization.zeroPoint = [float(scale)], [zero_point]
-        if data is not None:
-            buffer = schema.BufferT()
-            buffer.data = np.frombuffer(data.tobytes(), np.uint8)
-            tensor.buffer = len(self.buffers)
-            self.buffers.append(buffer)
-        self.graph.tensors.append(tensor)
-        return len(self.graph.tensors) - 1
-
-    def bytes(self, operator, inputs, outputs):
-        model, code = schema.ModelT(), schema.OperatorCodeT()
-        code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.UNIDIRECTIONAL_SEQUENCE_LSTM
-        code.version = 2
-        self.graph.inputs, self.graph.outputs, self.graph.operators = inputs, outputs, [operator]
-        model.version, model.description = 3, "LSTM"
-        model.buffers, model.operatorCodes, model.subgraphs = self.buffers, [code], [self.graph]
-        builder = flatbuffers.Builder(1024)
-        builder.Finish(model.Pack(builder), b"TFL3")
-        return bytes(builder.Output())
 
 
 def lstm(rng, shape, units):
@@ -88,25 +54,11 @@ def lstm(rng, shape, units):
     cell = file.tensor("c", [shape[1], units], TYPES.INT16, cell_scale, is_state=True)
     y = file.tensor("y", [*shape[:2], units], TYPES.INT8, hidden_scale, hidden_offset)
 
-    operator = schema.OperatorT()
-    operator.inputs = [x, *w, *r, -1, -1, -1, *b, -1, -1, hidden, cell, -1, -1, -1, -1]
-    operator.outputs = [y]
-    operator.intermediates = [file.tensor(f"i{k}", [], TYPES.INT16, 2.0**-12) for k in range(4)]
-    operator.intermediates.append(file.tensor("i4", [], TYPES.INT8, hidden_scale, hidden_offset))
-    options = schema.UnidirectionalSequenceLSTMOptionsT()
-    options.fusedActivationFunction, options.timeMajor = schema.ActivationFunctionType.TANH, True
-    options.cellClip = float(rng.choice([0, 0.9]))
-    operator.builtinOptionsType = schema.BuiltinOptions.UnidirectionalSequenceLSTMOptions
-    operator.builtinOptions = options
-    return file.bytes(operator, [x], [y])
-
-
-def by_litert(path, kernels, x):
-    interpreter = Interpreter(model_path=str(path), experimental_op_resolver_type=kernels, num_threads=1)
-    interpreter.allocate_tensors()
-    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
-    interpreter.invoke()
-    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).copy()
+    one = operator([x, *w, *r, -1, -1, -1, *b, -1, -1, hidden, cell, -1, -1, -1, -1], [y], "UnidirectionalSequenceLSTMOptions",
+                   fusedActivationFunction=ActivationFunctionType.TANH, timeMajor=True, cellClip=float(rng.choice([0, 0.9])))
+    one.intermediates = [file.tensor(f"i{k}", [], TYPES.INT16, 2.0**-12) for k in range(4)]
+    one.intermediates.append(file.tensor("i4", [], TYPES.INT8, hidden_scale, hidden_offset))
+    return file.bytes("UNIDIRECTIONAL_SEQUENCE_LSTM", one, [x], [y], 2)
 
 
 def main():
@@ -127,7 +79,7 @@ def main():
             path.write_bytes(lstm(rng, shape, int(rng.integers(1, 12))))
             x = rng.integers(-128, 128, shape, dtype=np.int8)
             np.save(path.with_name("x.npy"), x)
-            expected = {name: by_litert(path, kernels, x) for name, kernels in KERNELS.items()}
+            expected = {kernels: by_litert(path, kernels, x) for kernels in KERNELS}
             elements += expected["reference"].size
             others += np.count_nonzero(by_qtx("exact") != expected["reference"])
             for arithmetic, (name, y) in itertools.product(ARITHMETICS, expected.items()):

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Holds `qtx run --profile` to LiteRT on random models of one operator: started by hand.
+
+    kernels_litert.py QTX KIND [COUNT] [SEED]
+
+Needs ai-edge-litert 2.3.0 and numpy. KIND: resize (tflite_float64.S6, tflite_half_up.S6, xnnpack.S10), conv or connected: FLOAT by int8
+weights (tflite_float64.S7, tflite_half_up.S7, xnnpack.S9). Each model runs in LiteRT with its
+reference kernels, its builtin ones and its delegate, and in `qtx` with the profile of each; every element must be equal. Prints for each
+profile how many elements were compared, how many differ, and how many `exact` gives otherwise.
+"""
+import collections
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from litert_file import KERNELS, TYPES, File, by_litert, operator
+
+NUMPY = {TYPES.INT8: np.int8, TYPES.UINT8: np.uint8, TYPES.INT16: np.int16}
+
+
+def drawn(rng, shape, data_type):
+    """Integers over their whole range, now and then of few values or at its ends."""
+    ends = np.iinfo(NUMPY[data_type])
+    least, greatest = [(ends.min, ends.max), (ends.min, ends.max), (0, 3), (ends.max - 2, ends.max)][rng.integers(4)]
+    return rng.integers(least, greatest + 1, shape, dtype=NUMPY[data_type])
+
+
+def resize(rng):
+    data_type = int(rng.choice([TYPES.INT8, TYPES.UINT8, TYPES.INT16]))
+    batches, channels = int(rng.integers(1, 3)), int(rng.choice([1, 3, 8, 16, 21]))
+    height, width = (int(rng.integers(1, 14)) for _ in range(2))
+    to = [int(rng.integers(1, 50)) for _ in range(2)]
+    if rng.integers(3) == 0:
+        times = int(rng.integers(2, 9))  # 8 times is a kernel of its own
+        to = [height * times, width * times]
+    corners, centers = [(False, False), (True, False), (False, True)][rng.integers(3)]
+    scale, offset = float(rng.choice([0.1, 0.0173, 2.0])), 0 if data_type == TYPES.INT16 else int(rng.integers(0, 100))
+    file = File()
+    x = file.tensor("x", [batches, height, width, channels], data_type, scale, offset)
+    sizes = file.tensor("sizes", [2], TYPES.INT32, data=np.int32(to))
+    y = file.tensor("y", [batches, *to, channels], data_type, scale, offset)
+    one = operator([x, sizes], [y], "ResizeBilinearOptions", alignCorners=corners, halfPixelCenters=centers)
+    return file.bytes("RESIZE_BILINEAR", one, [x], [y], 3), [drawn(rng, [batches, height, width, channels], data_type)]
+
+
+def scales(rng, count):
+    return np.float32(rng.uniform(0.001, 0.1, count))
+
+
+def floats(rng, shape):
+    x = np.float32(rng.normal(0, 1, shape) * rng.choice([0.01, 1, 30]))
+    return [x, x, np.abs(x), -np.abs(x)][rng.integers(4)]
+
+
+def conv(rng):
+    """CONV_2D or DEPTHWISE_CONV_2D of FLOAT by int8."""
+    depthwise = bool(rng.integers(2))
+    channels, kernel, stride, times = int(rng.integers(1, 20)), int(rng.integers(1, 4)), int(rng.integers(1, 3)), int(rng.integers(1, 3))
+    batches, height, width = int(rng.integers(1, 3)), int(rng.integers(3, 12)), int(rng.integers(3, 12))
+    outputs = channels * times if depthwise else int(rng.integers(1, 20))
+    w_shape = [1, kernel, kernel, outputs] if depthwise else [outputs, kernel, kernel, channels]
+    same = bool(rng.integers(2))
+    to = [-(-size // stride) if same else (size - kernel) // stride + 1 for size in (height, width)]
+    file = File()
+    x = file.tensor("x", [batches, height, width, channels], TYPES.FLOAT32)
+    w_scales = scales(rng, outputs if depthwise or rng.integers(4) else 1)
+    w = file.tensor("w", w_shape, TYPES.INT8, w_scales, data=rng.integers(-127, 128, w_shape, dtype=np.int8), axis=3 if depthwise else 0)
+    b = file.tensor("b", [outputs], TYPES.FLOAT32, data=np.float32(rng.normal(0, 3, outputs)))
+    y = file.tensor("y", [batches, *to, outputs], TYPES.FLOAT32)
+    options = {"padding": 0 if same else 1, "strideH": stride, "strideW": stride, "dilationHFactor": 1, "dilationWFactor": 1}
+    if depthwise:
+        options["depthMultiplier"] = times
+    one = operator([x, w, b], [y], "DepthwiseConv2DOptions" if depthwise else "Conv2DOptions", **options)
+    name = "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D"
+    return file.bytes(name, one, [x], [y], 6 if depthwise else 5), [floats(rng, [batches, height, width, channels])]
+
+
+def connected(rng):
+    """FULLY_CONNECTED of FLOAT by int8 with a scale for each row."""
+    rows, depth, outputs = int(rng.integers(1, 8)), int(rng.integers(1, 90)), int(rng.integers(2, 30))
+    file = File()
+    x = file.tensor("x", [rows, depth], TYPES.FLOAT32)
+    w = file.tensor("w", [outputs, depth], TYPES.INT8, scales(rng, outputs), data=rng.integers(-127, 128, (outputs, depth), dtype=np.int8))
+    b = file.tensor("b", [outputs], TYPES.FLOAT32, data=np.float32(rng.normal(0, 3, outputs))) if rng.integers(2) else -1
+    y = file.tensor("y", [rows, outputs], TYPES.FLOAT32)
+    one = operator([x, w, b], [y], "FullyConnectedOptions", asymmetricQuantizeInputs=True)
+    return file.bytes("FULLY_CONNECTED", one, [x], [y], 9), [floats(rng, [rows, depth])]
+
+
+KINDS = {"resize": resize, "conv": conv, "connected": connected}
+
+
+class Comparison:
+    def __init__(self, qtx, folder):
+        self.qtx, self.folder, self.path = qtx, folder, folder / "model.tflite"
+
+    def by_qtx(self, inputs, *how):
+        """The output, and whether the profile knows the kernel."""
+        words = []
+        for i, value in enumerate(inputs):
+            np.save(self.folder / f"in{i}.npy", value)
+            words += ["--input", f"{'xwz'[i]}={self.folder / f'in{i}.npy'}"]
+        subprocess.run([self.qtx, "run", self.path, *how, *words, "--output-dir", self.folder, "--json", self.folder / "run.json",
+                        "--quiet"], check=True)
+        report = json.loads((self.folder / "run.json").read_text())
+        return np.load(self.folder / "y.npy"), not report["unmodelled"]
+
+
+def main():
+    qtx, kind = sys.argv[1:3]
+    count, seed = (int(given) for given in (sys.argv[3:] + ["100", "1"][len(sys.argv) - 3:])[:2])
+    rng = np.random.default_rng(seed)
+    elements, wrong, others, unknown = (collections.Counter() for _ in range(4))
+    with tempfile.TemporaryDirectory() as folder:
+        comparison = Comparison(qtx, Path(folder))
+        for number in range(count):
+            model, inputs = KINDS[kind](rng)
+            comparison.path.write_bytes(model)
+            exact, _ = comparison.by_qtx(inputs, "--arithmetic", "exact")
+            for kernels in KERNELS:
+                theirs = by_litert(comparison.path, kernels, *inputs)
+                ours, known = comparison.by_qtx(inputs, "--profile", f"litert-{kernels}")
+                unknown[kernels] += not known
+                if not known:
+                    continue
+                elements[kernels] += theirs.size
+                differ = np.count_nonzero(ours != theirs)
+                wrong[kernels] += differ
+                others[kernels] += np.count_nonzero(exact != theirs)
+                if differ:
+                    print(f"{kind} {number}, litert-{kernels}: {differ} of {theirs.size} differ")
+    for kernels in KERNELS:
+        print(f"{kind}, litert-{kernels}: {elements[kernels]} elements, {wrong[kernels]} differ; {others[kernels]} differ from exact; "
+              f"{unknown[kernels]} of {count} models without a kernel")
+    return 1 if sum(wrong.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
