@@ -270,6 +270,9 @@ bool IsOfReader(std::string_view rule) {
   return rule == "graph.C4" || rule == "graph.C5" || rule == "graph.C6";
 }
 
+// A profile or table makes no nodes: they are those of the model beside it.
+bool IsTable(const Kind& kind) { return kind.takes == Takes::kFiles && kind.write != nullptr; }
+
 // A loss of statistics is told, and is no reason not to read the rest. What a table or a model of
 // another format brought is recorded.
 Result<void> SettleStatistics(const Source& source, Conversion& conversion) {
@@ -438,7 +441,8 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
   auto broken = BrokenRule(conversion->model, ErrorCode::kInternal, "internal: the model read",
                            reads_records);
   if (!broken) return conversion;
-  if (!source.onnx && !IsOfReader(broken->clause)) broken->code = ErrorCode::kInvalid;
+  if (!source.onnx && (IsTable(kind) || !IsOfReader(broken->clause)))
+    broken = BrokenRule(conversion->model, ErrorCode::kInvalid, "the model read", reads_records);
   return At(source.path, BlameSource(source, *std::move(broken)));
 }
 

@@ -278,5 +278,23 @@ TEST(Read, BlamesASourceThatBreaksTheRuleItself) {
       << read.error().message;
 }
 
+Source TableBeside(const std::string& table, const format::Model& model) {
+  const std::string path = ::testing::TempDir() + "kinds_test.onnx";
+  EXPECT_TRUE(model.Save(path).has_value());
+  Source source = FromBytes(table, "x.yaml");
+  source.with = {path};
+  return source;
+}
+
+TEST(Read, BlamesTheModelBesideATableThatBreaksTheRuleItself) {
+  const auto read = Read(
+      TableBeside("- nodeOutputName: 'x:0'\n  scale: 0.5\n  offset: 0\n", WithUnknownAttribute()),
+      *FindKind("glow"));
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kInvalid) << read.error().Text();
+  EXPECT_TRUE(read.error().message.starts_with("the model read breaks a rule: "))
+      << read.error().message;
+}
+
 }  // namespace
 }  // namespace qtx::convert::kinds_test

@@ -66,12 +66,10 @@ Result<void> Annotate(ParsedRecord row, InferredSizes& sizes, format::Model& mod
 
 using Parser = Result<void> (*)(std::string_view text, const table::RecordSink& take);
 
-Result<Conversion> Joined(Parser parse, const Source& source, const Options& options) {
-  Conversion conversion;
-  QTX_ASSIGN_OR_RETURN(conversion.model, ModelBeside(source));
-  Ledger ledger(options);
-  InferredSizes sizes(conversion.model);
-  const std::set<std::string> names = ValueNames(conversion.model.graph);
+Result<void> AnnotateAll(Parser parse, std::string_view text, format::Model& model,
+                         Ledger& ledger) {
+  InferredSizes sizes(model);
+  const std::set<std::string> names = ValueNames(model.graph);
   std::set<std::string> seen;
   std::size_t applied = 0, idle = 0;
   const auto take = [&](const Record& record) -> Result<void> {
@@ -83,9 +81,9 @@ Result<Conversion> Joined(Parser parse, const Source& source, const Options& opt
     if (!names.contains(row.name))
       return ledger.Lose("unmatched", row.name, "row", "is not a value of the model");
     ++(says ? applied : idle);
-    return !says ? Result<void>() : Annotate(std::move(row), sizes, conversion.model, ledger);
+    return !says ? Result<void>() : Annotate(std::move(row), sizes, model, ledger);
   };
-  QTX_RETURN_IF_ERROR(parse(source.bytes(), take));
+  QTX_RETURN_IF_ERROR(parse(text, take));
   if (applied == 0 && seen.size() == idle) {
     return Error{ErrorCode::kInvalid, "",
                  "found no scale and no statistics in " + std::to_string(idle) +
@@ -96,8 +94,13 @@ Result<Conversion> Joined(Parser parse, const Source& source, const Options& opt
                    std::to_string(idle) + " of " + std::to_string(applied + idle) +
                        " rows give the model no scale and no statistics");
   }
-  conversion.ledger = ledger.Take();
-  return conversion;
+  return {};
+}
+
+Result<Conversion> Joined(Parser parse, const Source& source, const Options& options) {
+  return OntoModelBeside(source, options, [&](format::Model& model, Ledger& ledger) {
+    return AnnotateAll(parse, source.bytes(), model, ledger);
+  });
 }
 
 Result<Export> Written(const format::Model& model, const Options& options,
