@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "qtx/convert/diff.h"
+#include "qtx/format/annotation.h"
 #include "target.h"
 
 namespace qtx::fuzz {
@@ -67,8 +68,26 @@ void CheckComesBack(const format::Model& model, const format::Model& back) {
        first.b);
 }
 
-// What is written is read again, or refused for what the reader has no counterpart of. A profile or
-// table of a model without parameters and statistics says nothing, which its reader refuses.
+// The model that a profile or table is read onto: without the parameters and statistics of reals.
+// nullopt where there are none of any value: such a table says nothing, which its reader refuses.
+std::optional<std::string> ModelBeside(format::Model model) {
+  bool is_described = false;
+  for (auto* values : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
+    for (format::ValueInfo& value : *values) {
+      if (!value.type) continue;
+      is_described |= value.type->quantization || value.type->statistics;
+      if (format::IsQuantized(value.type->elem_type)) continue;
+      value.type->quantization.reset();
+      value.type->statistics.reset();
+    }
+  }
+  format::EraseLoweringRecord(model.metadata);
+  if (!is_described || !format::RecordStatistics(model).has_value()) return std::nullopt;
+  const auto bytes = model.Serialize();
+  return bytes.has_value() ? std::optional(*bytes) : std::nullopt;
+}
+
+// What is written is read again, or refused for what the reader has no counterpart of.
 void Write(std::string_view name, const std::string& bytes) {
   static const Kind& kind = KindOf(name);
   static const Kind& extended = *convert::FindKind("qtx");
@@ -80,10 +99,14 @@ void Write(std::string_view name, const std::string& bytes) {
   const auto file = FileOf(*written);
   if (!file) return;
   convert::Source source = convert::FromBytes(*file, "written");
-  if (kind.takes == convert::Takes::kFiles) source.with = {folder.Write("model.onnx", bytes)};
+  if (kind.takes == convert::Takes::kFiles) {
+    const auto beside = ModelBeside(model->model);
+    if (!beside) return;
+    source.with = {folder.Write("model.onnx", *beside)};
+  }
   const auto back = convert::Read(source, kind, AllowAll());
   if (!Answered(back)) {
-    if (back.error().code == ErrorCode::kInvalid && kind.takes != convert::Takes::kFiles)
+    if (back.error().code == ErrorCode::kInvalid)
       Stop("written, then refused: " + back.error().Text());
   } else if (kind.name == "qdq") {
     CheckComesBack(model->model, back->model);
