@@ -65,6 +65,30 @@ std::optional<Error> BrokenRule(const format::Model& model, ErrorCode code, cons
                first.rule};
 }
 
+// Check looks at initializers whose type is declared; readers declare those that are quantized.
+std::optional<Error> BrokenInitializer(const format::Model& model) {
+  const auto& initializers = model.graph.initializers;
+  for (std::size_t i = 0; i < initializers.size(); ++i) {
+    const auto carrier = format::CheckCarrier(initializers[i], model.folder);
+    if (carrier.has_value() || carrier.error().code != ErrorCode::kInvalid) continue;
+    return Error{ErrorCode::kInvalid, "graph.initializer[" + std::to_string(i) + "]",
+                 "the input breaks a rule: " + carrier.error().Text(), "element_types.C4"};
+  }
+  return std::nullopt;
+}
+
+// No shape is inferred through a quantizer of QONNX, which has its operand's: Identity says so.
+format::Model WithoutQuantizers(format::Model model) {
+  for (format::Node& node : model.graph.nodes) {
+    if (!IsQonnxQuantizer(node) || node.inputs.empty()) continue;
+    node.op_type = "Identity";
+    node.domain.clear();
+    node.inputs.resize(1);
+    node.attributes.clear();
+  }
+  return model;
+}
+
 // Where a node of `model` has types that the text takes, but stock ONNX does not: what stock ONNX
 // finds in both models.
 std::optional<std::string> TypesOfTheTextAlone(format::Model model, const Error& broken) {
@@ -468,6 +492,9 @@ Result<Export> Write(const format::Model& model, const Kind& kind, const Options
 Error BlameSource(const Source& source, Error error) {
   if (error.code != ErrorCode::kInternal || !source.onnx) return error;
   auto broken = BrokenRule(*source.onnx, ErrorCode::kInvalid, "the input");
+  if (!broken) broken = BrokenInitializer(*source.onnx);
+  if (!broken && IsQonnx(source))
+    broken = BrokenRule(WithoutQuantizers(*source.onnx), ErrorCode::kInvalid, "the input");
   return broken ? *std::move(broken) : error;
 }
 

@@ -84,7 +84,7 @@ std::optional<std::vector<format::OpsetImport>> ImportsIn(const format::Model& m
   for (std::size_t at = colon + 1; at < text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string_view item = text.substr(at, end - at);
-    const std::size_t equals = item.find('=');
+    const std::size_t equals = item.rfind('=');  // a domain may have one
     if (equals == std::string_view::npos) return std::nullopt;
     const auto version = ParseVersion(item.substr(equals + 1));
     if (!version) return std::nullopt;

@@ -12,19 +12,30 @@ namespace {
 using table::ParsedRecord;
 using table::Record;
 
+// With inline parameters.
+Result<format::ValueInfo> Resolved(const format::Model& model, format::ValueInfo info,
+                                   Ledger& ledger) {
+  if (!info.type->quantization) return info;
+  auto q = format::Resolve(model, *info.type, info.name);
+  if (!q.has_value()) return At("value '" + info.name + "'", q.error());
+  info.type->quantization = *std::move(q);
+  if (!info.type->quantization->scale.empty()) {
+    ledger.Kept(info.name, "quantization");
+    return info;
+  }
+  info.type->quantization.reset();
+  QTX_RETURN_IF_ERROR(
+      ledger.Lose("parameters", info.name, "quantization", "no scale: the axis has size 0"));
+  return info;
+}
+
 Result<std::vector<Record>> RecordsOf(const format::Model& model, Ledger& ledger) {
   std::vector<Record> records;
   std::set<std::string_view> seen;
   for (const auto* list : {&model.graph.inputs, &model.graph.values, &model.graph.outputs}) {
     for (const format::ValueInfo& info : *list) {
       if (!info.type || !seen.insert(info.name).second) continue;
-      format::ValueInfo resolved = info;
-      if (info.type->quantization) {
-        auto q = format::Resolve(model, *info.type, info.name);
-        if (!q.has_value()) return At("value '" + info.name + "'", q.error());
-        resolved.type->quantization = *std::move(q);
-        ledger.Kept(info.name, "quantization");
-      }
+      QTX_ASSIGN_OR_RETURN(const format::ValueInfo resolved, Resolved(model, info, ledger));
       if (info.type->statistics) ledger.Kept(info.name, "statistics");
       records.push_back(table::RecordOf(resolved));
     }
