@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "qtx/convert/convert.h"
+#include "qtx/format/annotation.h"
 #include "tests/qdq/maker.h"
 
 namespace qtx::convert::read_back_test {
@@ -162,6 +163,22 @@ TEST(ReadBack, ADomainMayHaveAnEqualsSign) {
   const auto back = ThereAndBack(maker.model, "qdq");
   ASSERT_TRUE(back.has_value()) << back.error().Text();
   EXPECT_EQ(back->opset_imports, maker.model.opset_imports);
+}
+
+// A forged record: there is no opset 97.
+TEST(ReadBack, RecordedImportsOfNoOpsetAreNotRestored) {
+  format::Model relu = OneNode("Relu", {"x"});
+  for (auto* value : {&relu.graph.inputs[0], &relu.graph.outputs[0]})
+    *value = OnnxMaker::Quantized(value->name, ElementType::kInt8Q, {2, 3});
+  const auto written = Write(relu, *FindKind("qdq"), AllowAll());
+  ASSERT_TRUE(written.has_value()) << written.error().Text();
+  auto lowered = std::get<format::Model>(written->content);
+  for (auto& [key, text] : lowered.metadata) {
+    if (key == format::kImportsKey) text = "17:=97,qtx=1";
+  }
+  const auto read = Read(FromBytes(*lowered.Serialize(), "forged"), *FindKind("qdq"), AllowAll());
+  ASSERT_TRUE(read.has_value()) << read.error().Text();
+  EXPECT_EQ(read->model.OpsetVersion(""), 17);
 }
 
 TEST(ReadBack, AComparisonOfAQuantizedValueIsABoolOfTflite) {
