@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -16,7 +17,9 @@ namespace {
 
 constexpr std::size_t kMaxLineBytes = std::size_t{1} << 26;
 constexpr std::size_t kMaxCommit = 80;  // characters that an error shows
-constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+// What is read at once: twice as much each time, since most journals are short.
+constexpr std::size_t kFirstChunk = std::size_t{1} << 12;
+constexpr std::size_t kMaxChunk = std::size_t{1} << 20;
 
 Error SystemError(const std::string& path) { return {ErrorCode::kIo, path, std::strerror(errno)}; }
 
@@ -37,13 +40,13 @@ Result<std::unique_ptr<JournalFile>> JournalFile::Open(const std::string& path,
   return journal;
 }
 
-// Adds bytes of the file to `text`; false at its end.
-Result<bool> JournalFile::ReadMore(std::string& text) const {
+// Adds up to `size` bytes of the file to `text`; false at its end.
+Result<bool> JournalFile::ReadMore(std::size_t size, std::string& text) const {
   const std::size_t before = text.size();
-  text.resize(before + kChunkBytes);
+  text.resize(before + size);
   ssize_t count = -1;
   do {
-    count = read(file_.value(), text.data() + before, kChunkBytes);
+    count = read(file_.value(), text.data() + before, size);
   } while (count < 0 && errno == EINTR);
   if (count < 0) return SystemError(path_);
   text.resize(before + static_cast<std::size_t>(count));
@@ -71,8 +74,9 @@ Result<void> JournalFile::Read(const Take& take) {
   std::string text;  // from the beginning of a line
   off_t begin = 0;   // of that line, in the file
   std::int64_t number = 1;
-  for (bool more = true; more;) {
-    QTX_ASSIGN_OR_RETURN(more, ReadMore(text));
+  std::size_t chunk = kFirstChunk;
+  for (bool more = true; more; chunk = std::min(2 * chunk, kMaxChunk)) {
+    QTX_ASSIGN_OR_RETURN(more, ReadMore(chunk, text));
     std::size_t done = 0;
     for (std::size_t end = 0; (end = text.find('\n', done)) != std::string::npos; done = end + 1) {
       QTX_RETURN_IF_ERROR(TakeLine(std::string_view(text).substr(done, end - done),

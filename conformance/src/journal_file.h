@@ -38,7 +38,7 @@ class JournalFile {
         file_(std::move(file)) {}
   Result<void> Read(const Take& take);
   Result<void> TakeLine(std::string_view line, const std::string& where, const Take& take) const;
-  Result<bool> ReadMore(std::string& text) const;
+  Result<bool> ReadMore(std::size_t size, std::string& text) const;
 
   std::string path_, commit_;
   format::FileLock lock_;

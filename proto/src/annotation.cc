@@ -152,6 +152,14 @@ Result<void> CheckDigest(const Model& model) {
   return Compare(model.metadata, kDigestKey, found, "annotated values");
 }
 
+Result<void> RecordAnnotations(Model& model) {
+  const auto entry = std::ranges::find(model.metadata, kDigestKey, &Metadata::value_type::first);
+  if (entry == model.metadata.end()) return {};
+  QTX_ASSIGN_OR_RETURN(const Digest found, DigestOf(FlatModel(model).model().graph));
+  entry->second = ToText(found);
+  return {};
+}
+
 Result<void> CheckStatisticsDigest(const Model& model) {
   if (FindMetadata(model.metadata, kStatisticsKey) == nullptr) return {};
   QTX_ASSIGN_OR_RETURN(const Digest found, StatisticsDigestOf(model.graph));

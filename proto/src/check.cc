@@ -75,7 +75,8 @@ class Checker {
         findings_.Add("graph.C1", place, "the value is defined twice");
       }
       if (!values[i].type) continue;
-      quantized_ = quantized_ || static_cast<int>(values[i].type->elem_type) >= 1000;
+      const auto code = static_cast<std::int64_t>(values[i].type->elem_type);
+      quantized_ = quantized_ || (code >= 1000 && code < 2000);  // element_types.C1
       const bool initializer = view_.FindInitializer(values[i].name) != nullptr;
       if (!reads_records_ && initializer && IsEncoded(*values[i].type)) {
         version_ = std::max(version_, kEncodingVersion);

@@ -741,6 +741,20 @@ TEST(Check, FindsNothingInWhatNearlyBreaksARule) {
   }
 }
 
+// element_types.C1 is about codes of 1000 to 1999: another one is a type of somebody else's, which
+// needs no import of qtx.
+TEST(Check, TakesCodesOf1000To1999AloneForQuantizedTypes) {
+  Model model;
+  model.opset_imports = {{"", 17}};
+  model.graph.inputs = {Plain("x", static_cast<ElementType>(2000), {1})};
+  EXPECT_TRUE(Check(model).empty());
+  model.graph.inputs[0].type->elem_type = static_cast<ElementType>(1999);
+  const auto findings = Check(model);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].rule, "element_types.C1");
+  EXPECT_EQ(findings[1].rule, "versioning.C1");
+}
+
 TEST(Check, FindsNothingInLevelsThatKeepTheRules) {
   Model model = Conforming();
   model.graph.values[0].type = Levelled(model);

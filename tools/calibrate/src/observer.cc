@@ -230,13 +230,7 @@ Result<void> Annotate(Observations observations, format::Model& model) {
     AnnotateValues(std::move(observations), annotated.graph);
     QTX_ASSIGN_OR_RETURN(model, flat.Nest(std::move(annotated)));
   }
-  for (auto& [key, text] : model.metadata) {
-    if (key != format::kDigestKey) continue;
-    QTX_ASSIGN_OR_RETURN(const format::Digest digest,
-                         format::DigestOf(format::FlatModel(model).model().graph));
-    text = format::ToText(digest);
-  }
-  return {};
+  return format::RecordAnnotations(model);
 }
 
 Result<Observations> ObservationsOf(const format::Model& model) {

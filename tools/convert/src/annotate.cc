@@ -4,7 +4,9 @@
 #include <set>
 #include <system_error>
 
+#include "qtx/format/annotation.h"
 #include "qtx/format/levels.h"
+#include "qtx/format/scopes.h"
 
 namespace qtx::convert {
 namespace {
@@ -39,6 +41,18 @@ Result<format::Model> ModelBeside(const Source& source) {
   return Error{ErrorCode::kInvalid, "",
                "a table of values needs their model: --with MODEL.onnx, or " +
                    beside.filename().string() + " beside it"};
+}
+
+Result<Conversion> OntoModelBeside(const Source& source, const Options& options,
+                                   const Annotator& annotate) {
+  Conversion conversion;
+  QTX_ASSIGN_OR_RETURN(conversion.model, ModelBeside(source));
+  const bool agrees = format::CheckDigest(format::FlatModel(conversion.model).model()).has_value();
+  Ledger ledger(options);
+  QTX_RETURN_IF_ERROR(annotate(conversion.model, ledger));
+  if (agrees) QTX_RETURN_IF_ERROR(format::RecordAnnotations(conversion.model));
+  conversion.ledger = ledger.Take();
+  return conversion;
 }
 
 std::set<std::string> ValueNames(const format::Graph& graph) {

@@ -2,6 +2,7 @@
 // for such files.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +19,14 @@ namespace qtx::convert {
 /// The ONNX model of a table: the first of `source.with`, or the .onnx beside it of the same stem.
 /// Errors: those of Model::Load; kInvalid when there is neither.
 Result<format::Model> ModelBeside(const Source& source);
+
+/// What a table gives the model beside it. A lowered model records its annotations
+/// (qtx.annotations): the record is made anew if it agreed before; if not, what the table says may
+/// be the annotations that were lost.
+using Annotator = std::function<Result<void>(format::Model& model, Ledger& ledger)>;
+/// Errors: those of ModelBeside and of `annotate`.
+Result<Conversion> OntoModelBeside(const Source& source, const Options& options,
+                                   const Annotator& annotate);
 
 /// All names of values: inputs, initializers, node outputs.
 std::set<std::string> ValueNames(const format::Graph& graph);

@@ -65,6 +65,30 @@ std::optional<Error> BrokenRule(const format::Model& model, ErrorCode code, cons
                first.rule};
 }
 
+// Check looks at initializers whose type is declared; readers declare those that are quantized.
+std::optional<Error> BrokenInitializer(const format::Model& model) {
+  const auto& initializers = model.graph.initializers;
+  for (std::size_t i = 0; i < initializers.size(); ++i) {
+    const auto carrier = format::CheckCarrier(initializers[i], model.folder);
+    if (carrier.has_value() || carrier.error().code != ErrorCode::kInvalid) continue;
+    return Error{ErrorCode::kInvalid, "graph.initializer[" + std::to_string(i) + "]",
+                 "the input breaks a rule: " + carrier.error().Text(), "element_types.C4"};
+  }
+  return std::nullopt;
+}
+
+// No shape is inferred through a quantizer of QONNX, which has its operand's: Identity says so.
+format::Model WithoutQuantizers(format::Model model) {
+  for (format::Node& node : model.graph.nodes) {
+    if (!IsQonnxQuantizer(node) || node.inputs.empty()) continue;
+    node.op_type = "Identity";
+    node.domain.clear();
+    node.inputs.resize(1);
+    node.attributes.clear();
+  }
+  return model;
+}
+
 // Where a node of `model` has types that the text takes, but stock ONNX does not: what stock ONNX
 // finds in both models.
 std::optional<std::string> TypesOfTheTextAlone(format::Model model, const Error& broken) {
@@ -270,6 +294,9 @@ bool IsOfReader(std::string_view rule) {
   return rule == "graph.C4" || rule == "graph.C5" || rule == "graph.C6";
 }
 
+// A profile or table makes no nodes: they are those of the model beside it.
+bool IsTable(const Kind& kind) { return kind.takes == Takes::kFiles && kind.write != nullptr; }
+
 // A loss of statistics is told, and is no reason not to read the rest. What a table or a model of
 // another format brought is recorded.
 Result<void> SettleStatistics(const Source& source, Conversion& conversion) {
@@ -438,7 +465,8 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
   auto broken = BrokenRule(conversion->model, ErrorCode::kInternal, "internal: the model read",
                            reads_records);
   if (!broken) return conversion;
-  if (!source.onnx && !IsOfReader(broken->clause)) broken->code = ErrorCode::kInvalid;
+  if (!source.onnx && (IsTable(kind) || !IsOfReader(broken->clause)))
+    broken = BrokenRule(conversion->model, ErrorCode::kInvalid, "the model read", reads_records);
   return At(source.path, BlameSource(source, *std::move(broken)));
 }
 
@@ -464,6 +492,9 @@ Result<Export> Write(const format::Model& model, const Kind& kind, const Options
 Error BlameSource(const Source& source, Error error) {
   if (error.code != ErrorCode::kInternal || !source.onnx) return error;
   auto broken = BrokenRule(*source.onnx, ErrorCode::kInvalid, "the input");
+  if (!broken) broken = BrokenInitializer(*source.onnx);
+  if (!broken && IsQonnx(source))
+    broken = BrokenRule(WithoutQuantizers(*source.onnx), ErrorCode::kInvalid, "the input");
   return broken ? *std::move(broken) : error;
 }
 

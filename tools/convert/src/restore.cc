@@ -124,12 +124,8 @@ Result<Conversion> Restore(const format::Model& from, const format::Model& model
     flat.metadata.emplace_back(key, text);
     ledger.Changed("model", key, "restored");
   }
-  if (format::FindMetadata(from.metadata, format::kDigestKey) != nullptr) {
-    QTX_ASSIGN_OR_RETURN(const format::Digest digest, format::DigestOf(flat.graph));
-    *std::ranges::find(flat.metadata, format::kDigestKey, &format::Metadata::value_type::first) = {
-        std::string(format::kDigestKey), ToText(digest)};
-  }
   QTX_ASSIGN_OR_RETURN(format::Model nested, now.Nest(std::move(flat)));
+  QTX_RETURN_IF_ERROR(format::RecordAnnotations(nested));
   QTX_RETURN_IF_ERROR(format::RecordStatistics(nested));
   std::vector<LedgerEntry> entries = ledger.Take();
   for (LedgerEntry& entry : entries) entry.value = before.Readable(entry.value);

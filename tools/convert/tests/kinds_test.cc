@@ -170,8 +170,8 @@ TEST(Kinds, WriteOrRefuseTypesWithoutScales) {
       if (kind.write == nullptr) continue;
       const auto written = Write(model, kind, all);
       EXPECT_TRUE(written.has_value() || !written.error().message.empty()) << kind.name;
-      constexpr std::array<std::string_view, 7> kMayRefuse = {
-          "tflite", "qonnx", "qoperator", "ort", "gguf", "safetensors", "nnef"};
+      constexpr std::array<std::string_view, 8> kMayRefuse = {
+          "tflite", "qonnx", "qoperator", "ort", "gguf", "safetensors", "stablehlo", "nnef"};
       const bool said = std::ranges::find(kMayRefuse, kind.name) == kMayRefuse.end();
       EXPECT_TRUE(!said || written.has_value()) << kind.name;
     }
@@ -275,6 +275,55 @@ TEST(Read, BlamesASourceThatBreaksTheRuleItself) {
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().code, ErrorCode::kInvalid);
   EXPECT_TRUE(read.error().message.starts_with("the input breaks a rule: "))
+      << read.error().message;
+}
+
+// Check does not look at an initializer without a declared type; the reader declares 'w'.
+TEST(Read, BlamesASourceWhoseInitializerHasAByteTooMany) {
+  OnnxMaker maker(17);
+  maker.model.graph.outputs = {OnnxMaker::Value("y", format::ElementType::kFloat, {2, 2})};
+  maker.Parameters("w", 0.5F, 0);
+  maker.Initializer<std::int8_t>("w/stored", format::ElementType::kInt8, {2, 2}, {1, 2, 3, 4, 5});
+  maker.Dequantize("w/stored", "w", "w");
+  maker.Node("Relu", {"w"}, {"y"});
+  const auto read = Read(FromBytes(*maker.model.Serialize(), "x.onnx"), *FindKind("qdq"));
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kInvalid) << read.error().Text();
+  EXPECT_EQ(read.error().where, "x.onnx: graph.initializer[2]");
+  EXPECT_TRUE(read.error().message.starts_with("the input breaks a rule: ")) << read.error().Text();
+}
+
+// No shape passes through a Quant, so that Check does not see it in the file.
+TEST(Read, BlamesASourceWhoseShapesDifferBehindAQuant) {
+  OnnxMaker maker(17);
+  maker.model.opset_imports.push_back({"qonnx.custom_op.general", 1});
+  maker.model.graph.inputs = {OnnxMaker::Value("x", format::ElementType::kFloat, {2})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", format::ElementType::kFloat, {3})};
+  for (const auto& [name, value] : {std::pair("one", 1.0F), {"zero", 0.0F}, {"bits", 8.0F}})
+    maker.Initializer<float>(name, format::ElementType::kFloat, {}, {value});
+  maker.Node("Quant", {"x", "one", "zero", "bits"}, {"q"}).domain = "qonnx.custom_op.general";
+  maker.Node("Relu", {"q"}, {"y"});
+  const auto read = Read(FromBytes(*maker.model.Serialize(), "x.onnx"), *FindKind("qonnx"));
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kInvalid) << read.error().Text();
+  EXPECT_EQ(read.error().clause, "relu.C2");
+}
+
+Source TableBeside(const std::string& table, const format::Model& model) {
+  const std::string path = ::testing::TempDir() + "kinds_test.onnx";
+  EXPECT_TRUE(model.Save(path).has_value());
+  Source source = FromBytes(table, "x.yaml");
+  source.with = {path};
+  return source;
+}
+
+TEST(Read, BlamesTheModelBesideATableThatBreaksTheRuleItself) {
+  const auto read = Read(
+      TableBeside("- nodeOutputName: 'x:0'\n  scale: 0.5\n  offset: 0\n", WithUnknownAttribute()),
+      *FindKind("glow"));
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kInvalid) << read.error().Text();
+  EXPECT_TRUE(read.error().message.starts_with("the model read breaks a rule: "))
       << read.error().message;
 }
 

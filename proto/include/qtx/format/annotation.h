@@ -54,6 +54,9 @@ std::string ToText(const Digest& digest);
 /// Succeeds when the model, in its flat form, has no digest, or one that matches its annotations.
 /// Errors: kInvalid, such as "41 annotated values written, 0 left".
 Result<void> CheckDigest(const Model& model);
+/// Makes that digest of a model, nested or flat, anew; a model without one gets none.
+/// Errors: kTooLarge.
+Result<void> RecordAnnotations(Model& model);
 /// The same of the statistics of values of reals that are not annotated.  Source: statistics.C7.
 Result<void> CheckStatisticsDigest(const Model& model);
 /// Makes that digest of a model, nested or flat, anew; none where no value has such statistics.

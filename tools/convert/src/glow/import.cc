@@ -80,20 +80,18 @@ bool LooksLikeGlowProfile(const Source& source) {
 
 Result<Conversion> ReadGlow(const Source& source, const Options& options) {
   QTX_ASSIGN_OR_RETURN(const glow::Profile profile, glow::ParseProfile(source.bytes()));
-  Conversion conversion;
-  QTX_ASSIGN_OR_RETURN(conversion.model, ModelBeside(source));
-  Ledger ledger(options);
-  const Names names = glow::NamesOf(conversion.model.graph);
-  for (const Entry& entry : profile.entries) {
-    QTX_ASSIGN_OR_RETURN(const std::string* value, ValueOf(names, entry, ledger));
-    if (value == nullptr) continue;
-    QTX_RETURN_IF_ERROR(Annotate(entry, *value, conversion.model, ledger));
-  }
-  auto& metadata = conversion.model.metadata;
-  if (profile.tools_version) metadata.emplace_back(kGlowVersionKey, *profile.tools_version);
-  if (profile.graph_hash) metadata.emplace_back(kGlowHashKey, *profile.graph_hash);
-  conversion.ledger = ledger.Take();
-  return conversion;
+  return OntoModelBeside(
+      source, options, [&profile](format::Model& model, Ledger& ledger) -> Result<void> {
+        const Names names = glow::NamesOf(model.graph);
+        for (const Entry& entry : profile.entries) {
+          QTX_ASSIGN_OR_RETURN(const std::string* value, ValueOf(names, entry, ledger));
+          if (value != nullptr) QTX_RETURN_IF_ERROR(Annotate(entry, *value, model, ledger));
+        }
+        auto& metadata = model.metadata;
+        if (profile.tools_version) metadata.emplace_back(kGlowVersionKey, *profile.tools_version);
+        if (profile.graph_hash) metadata.emplace_back(kGlowHashKey, *profile.graph_hash);
+        return {};
+      });
 }
 
 }  // namespace qtx::convert

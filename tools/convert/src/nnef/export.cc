@@ -66,6 +66,8 @@ Result<Export> WriteNnef(const format::Model& model, const Options& options) {
   Ledger ledger(options);
   QTX_ASSIGN_OR_RETURN(const graph::GraphIndex graph, graph::GraphIndex::Of(model));
   QTX_RETURN_IF_ERROR(LoseTheRest(model, ledger));
+  if (model.graph.outputs.empty())
+    return Unsupported("graph", "no outputs, of which NNEF has one or more");
   QTX_ASSIGN_OR_RETURN(const auto files, FilesOf(model, graph, ledger));
   QTX_ASSIGN_OR_RETURN(std::vector<format::Piece> tar, nnef::TarOf(files));
   return Export{std::move(tar), ledger.Take()};

@@ -1,6 +1,7 @@
 // How each operator of ONNX is said in NNEF's: the inverse of ops.h.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -42,11 +43,25 @@ Result<std::string> Operands(Writer& writer, const Node& node) {
   return text;
 }
 
+// add_n does not broadcast.
+Result<void> CheckOneShape(const Writer& writer, const Node& node) {
+  QTX_ASSIGN_OR_RETURN(const Dims dims, writer.DimsOf(node.outputs[0]));
+  for (const std::string& input : node.inputs) {
+    QTX_ASSIGN_OR_RETURN(const Dims own, writer.DimsOf(input));
+    if (own != dims)
+      return Unsupported("value '" + input + "'", "shape " + format::ToString(own) +
+                                                      ", NNEF's add_n has the result's, " +
+                                                      format::ToString(dims));
+  }
+  return {};
+}
+
 Result<void> Elementwise(Writer& writer, const Node& node, const OutRow& row) {
   const bool binary = node.op_type == "Max" || node.op_type == "Min";
   if (binary && node.inputs.size() != 2) return Unsupported("", "other than two inputs");
   QTX_ASSIGN_OR_RETURN(const std::string operands, Operands(writer, node));
   const bool list = row.nnef == "add_n";
+  if (list) QTX_RETURN_IF_ERROR(CheckOneShape(writer, node));
   return writer.Emit(node,
                      std::string(row.nnef) + (list ? "([" : "(") + operands + (list ? "])" : ")"));
 }
@@ -330,6 +345,8 @@ Result<void> Pad(Writer& writer, const Node& node, const OutRow&) {
     QTX_ASSIGN_OR_RETURN(const auto value, writer.graph().Constant(node.inputs[2]));
     if (!value || value->elem_type != format::ElementType::kFloat || value->bytes.size() != 4)
       return Unsupported("", "a value that is no FLOAT constant");
+    if (!std::isfinite(value->As<float>()[0]))
+      return Unsupported("", "an infinity or NaN as the value, which NNEF has no word for");
     text += ", value = " + FloatText(value->As<float>()[0]);
   }
   return writer.Emit(node, text + ")");
@@ -480,6 +497,11 @@ Result<void> WriteNode(Writer& writer, const Node& node) {
   const auto* row = std::ranges::find(kOutRows, node.op_type, &OutRow::onnx);
   if (row == kOutRows.end() || !format::IsOnnxDomain(node.domain) || node.outputs.empty())
     return Unsupported("", "the operator has no form in NNEF that is written here");
+  for (const format::Attribute& attribute : node.attributes) {
+    if (attribute.type == format::AttributeType::kFloat && !std::isfinite(attribute.f))
+      return Unsupported("attribute '" + attribute.name + "'",
+                         "an infinity or NaN, which NNEF has no word for");
+  }
   return row->write(writer, node, *row);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "errors.h"
 #include "nnef/dat.h"
@@ -83,6 +84,8 @@ Result<TensorType> Writer::TypeOf(const std::string& value) const {
   const bool fixed = facts != nullptr && facts->dims &&
                      std::ranges::all_of(*facts->dims, [](std::int64_t d) { return d >= 0; });
   if (!fixed) return Unsupported("value '" + value + "'", "unknown sizes, which NNEF has not");
+  if (std::ranges::find(*facts->dims, 0) != facts->dims->end())
+    return Unsupported("value '" + value + "'", "no elements: a size of 0, which NNEF has not");
   type.shape = format::ToShape(*facts->dims);
   if (!format::IsQuantized(type.elem_type)) {
     type.quantization.reset();
@@ -125,7 +128,9 @@ Result<OutTensor> Writer::Constant(const std::string& value, const Dims& dims) {
     std::int64_t& axis = type.quantization->axis[0];
     axis += static_cast<std::int64_t>(dims.size()) - static_cast<std::int64_t>(own.size());
   }
-  if (type.elem_type == ElementType::kFloat && own.empty())
+  // The grammar has no word for an infinity or a NaN, but a binary holds them.
+  if (type.elem_type == ElementType::kFloat && own.empty() &&
+      std::isfinite(constant->As<float>()[0]))
     return OutTensor{Decimal(static_cast<double>(constant->As<float>()[0])), {}, type.elem_type};
   const std::string key = value + "\n" + format::ToString(dims);
   if (const auto found = values_.find(key); found != values_.end())

@@ -219,4 +219,10 @@ void DeclareReals(format::Graph& graph) { Declarer(graph).Run(); }
 
 Result<void> CheckOperands(const format::Graph& graph) { return OperandCheck(graph).Run(); }
 
+Result<void> CheckComputesReals(const Node& node) {
+  if (!IsStock(node, "ConstantOfShape")) return {};
+  return Error{ErrorCode::kUnsupported, graph::PlaceOf(node),
+               "'value' holds a stored value, which stock ONNX has no quantized output for"};
+}
+
 }  // namespace qtx::convert

@@ -16,4 +16,8 @@ void DeclareReals(format::Graph& graph);
 /// and value.
 Result<void> CheckOperands(const format::Graph& graph);
 
+/// Refuses a node with a quantized output whose attribute holds stored values, not reals before a
+/// QuantizeLinear: ConstantOfShape (constant_of_shape.S2).  Errors: kUnsupported.
+Result<void> CheckComputesReals(const format::Node& node);
+
 }  // namespace qtx::convert

@@ -83,6 +83,25 @@ Result<void> Annotate(const Entry& entry, const std::string& method, InferredSiz
   return {};
 }
 
+Result<void> AnnotateAll(const ort::Calibration& calibration, format::Model& model,
+                         Ledger& ledger) {
+  InferredSizes sizes(model);
+  const std::set<std::string> names = ValueNames(model.graph);
+  std::set<std::string> seen;
+  for (const Entry& entry : calibration.entries) {
+    const std::string place = "value '" + entry.name + "'";
+    if (!seen.insert(entry.name).second) return Invalid(place, "is described twice");
+    if (!names.contains(entry.name)) {
+      QTX_RETURN_IF_ERROR(
+          ledger.Lose("unmatched", entry.name, "entry", "is not a value of the model"));
+      continue;
+    }
+    const auto annotated = Annotate(entry, calibration.method, sizes, model, ledger);
+    if (!annotated.has_value()) return At(place, annotated.error());
+  }
+  return {};
+}
+
 }  // namespace
 
 bool LooksLikeOrtCalibration(const Source& source) {
@@ -93,25 +112,9 @@ bool LooksLikeOrtCalibration(const Source& source) {
 
 Result<Conversion> ReadOrtCalibration(const Source& source, const Options& options) {
   QTX_ASSIGN_OR_RETURN(const ort::Calibration calibration, ort::ParseCalibration(source.bytes()));
-  Conversion conversion;
-  QTX_ASSIGN_OR_RETURN(conversion.model, ModelBeside(source));
-  Ledger ledger(options);
-  InferredSizes sizes(conversion.model);
-  const std::set<std::string> names = ValueNames(conversion.model.graph);
-  std::set<std::string> seen;
-  for (const Entry& entry : calibration.entries) {
-    const std::string place = "value '" + entry.name + "'";
-    if (!seen.insert(entry.name).second) return Invalid(place, "is described twice");
-    if (!names.contains(entry.name)) {
-      QTX_RETURN_IF_ERROR(
-          ledger.Lose("unmatched", entry.name, "entry", "is not a value of the model"));
-      continue;
-    }
-    const auto annotated = Annotate(entry, calibration.method, sizes, conversion.model, ledger);
-    if (!annotated.has_value()) return At(place, annotated.error());
-  }
-  conversion.ledger = ledger.Take();
-  return conversion;
+  return OntoModelBeside(source, options, [&calibration](format::Model& model, Ledger& ledger) {
+    return AnnotateAll(calibration, model, ledger);
+  });
 }
 
 }  // namespace qtx::convert

@@ -308,6 +308,7 @@ Result<void> Lowering::LowerNode(const Node& source) {
   std::vector<Node> after;
   for (const std::string& output : source.outputs) {
     if (!types_.contains(output)) continue;
+    QTX_RETURN_IF_ERROR(CheckComputesReals(source));
     QTX_RETURN_IF_ERROR(LowerOutput(output, node, after));
     // A Cast to a quantized type is stock ONNX's cast of the real; the pair after it does the rest.
     for (Attribute& attribute : node.attributes) {

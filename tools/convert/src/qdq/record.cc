@@ -7,6 +7,7 @@
 #include "opset/revert.h"
 #include "qtx/format/annotation.h"
 #include "qtx/format/levels.h"
+#include "qtx/format/onnx_operators.h"
 #include "qtx/format/scopes.h"
 
 namespace qtx::convert {
@@ -84,10 +85,11 @@ std::optional<std::vector<format::OpsetImport>> ImportsIn(const format::Model& m
   for (std::size_t at = colon + 1; at < text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string_view item = text.substr(at, end - at);
-    const std::size_t equals = item.find('=');
+    const std::size_t equals = item.rfind('=');  // a domain may have one
     if (equals == std::string_view::npos) return std::nullopt;
     const auto version = ParseVersion(item.substr(equals + 1));
-    if (!version) return std::nullopt;
+    const bool is_stock = format::IsOnnxDomain(item.substr(0, equals));
+    if (!version || (is_stock && *version > format::catalogue::kNewestOpset)) return std::nullopt;
     format::OpsetImport import{std::string(item.substr(0, equals)), *version};
     const auto same =
         std::ranges::find(model.opset_imports, import.domain, &format::OpsetImport::domain);

@@ -14,6 +14,7 @@
 #include "ledger.h"
 #include "onnx/graph_index.h"
 #include "onnx/quantized_types.h"
+#include "onnx/reals.h"
 #include "opset/opset.h"
 #include "qdq/record.h"
 #include "qonnx/dialect.h"
@@ -229,6 +230,7 @@ Result<void> Exporter::AddNode(const Node& source) {
   std::vector<Node> after;
   for (const std::string& output : source.outputs) {
     if (!types_.contains(output)) continue;
+    QTX_RETURN_IF_ERROR(CheckComputesReals(source));
     QTX_RETURN_IF_ERROR(AddOutput(output, node, after));
     for (Attribute& attribute : node.attributes) {
       if (IsStock(node, "Cast") && attribute.name == "to")
@@ -273,6 +275,7 @@ Result<void> Exporter::Finish() {
 }
 
 Result<Export> Exporter::Run() {
+  QTX_RETURN_IF_ERROR(CheckOperands(source_.graph));
   QTX_RETURN_IF_ERROR(CollectTypes());
   model_ = source_;
   model_.graph.nodes.clear();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -311,13 +312,14 @@ void Writer::Declare(std::vector<format::ValueInfo>& list) {
   }
 }
 
-// An annotation does not say the type of the reals: those of 16 bits have none.
+// An annotation does not say the type of the reals: those of 16 bits have none. Its scale is above
+// 0; DequantizeLinear takes any.
 void Writer::Annotate() {
   for (const auto& [value, type] : types_) {
     const auto& q = *type.quantization;
     if (q.scale.size() != 1 || format::HasCodeBook(q) || format::IsHalf(q.real_type) ||
-        type.elem_type == ElementType::kInt32Q || annotated_.contains(value) ||
-        forms_->IsPacked(value))
+        !(q.scale[0] > 0) || !std::isfinite(q.scale[0]) || type.elem_type == ElementType::kInt32Q ||
+        annotated_.contains(value) || forms_->IsPacked(value))
       continue;
     AddAnnotation(value, forms_->ParametersOf(value), model_.graph);
   }

@@ -99,6 +99,7 @@ Result<Export> ToStablehlo(const format::Model& model, const Options& options) {
   QTX_ASSIGN_OR_RETURN(const GraphIndex graph, GraphIndex::Of(model));
   const format::Inference inference(model);
   QTX_RETURN_IF_ERROR(LoseTheRest(model, ledger));
+  if (model.graph.outputs.empty()) return Unsupported("graph", "no outputs to return");
   StablehloWriter writer(graph, inference, ledger);
   QTX_ASSIGN_OR_RETURN(const std::string function, Function(writer, graph));
   std::string text = "module @qtx {\n" + function + "}\n";

@@ -49,6 +49,8 @@ Result<std::string> StorageText(ElementType type, const Quantization& q) {
   std::string text = (storage.min < 0 ? "i" : "u") + std::to_string(format::BitWidth(type));
   const format::IntegerRange range = format::StoredRange(type, q);
   if (range == storage) return text;
+  if (range.min == range.max)
+    return Unsupported("", "a range of one value: MLIR has a least value below the largest");
   return text + "<" + std::to_string(range.min) + ":" + std::to_string(range.max) + ">";
 }
 
@@ -112,6 +114,10 @@ Result<std::string> ElementText(const HloType& type) {
     return type.dims[static_cast<std::size_t>(axis)] < 0;
   });
   if (unknown) return Unsupported("", "parameters along an axis of unknown size");
+  const bool none = std::ranges::any_of(type.quantization->axis, [&](std::int64_t axis) {
+    return type.dims[static_cast<std::size_t>(axis)] == 0;
+  });
+  if (none) return Unsupported("", "parameters along an axis of size 0: MLIR has no empty list");
   QTX_ASSIGN_OR_RETURN(const std::string parameters, ParametersText(type));
   return "!quant.uniform<" + storage + ":" +
          std::string(MlirWord(format::RealTypeOf(*type.quantization))) + parameters + ">";

@@ -319,7 +319,9 @@ std::string ColumnNames() {
 Record RecordOf(const format::ValueInfo& info) {
   Record record;
   record["name"] = info.name;
-  record["elem_type"] = format::Name(info.type->elem_type);
+  // A number that stands for no type has no name.
+  const std::string_view type = format::Name(info.type->elem_type);
+  if (format::ElementTypeFromName(type)) record["elem_type"] = type;
   PutShape(*info.type, record);
   if (info.type->quantization) Put(*info.type->quantization, record);
   if (info.type->statistics) Put(*info.type->statistics, record);

@@ -12,19 +12,30 @@ namespace {
 using table::ParsedRecord;
 using table::Record;
 
+// With inline parameters.
+Result<format::ValueInfo> Resolved(const format::Model& model, format::ValueInfo info,
+                                   Ledger& ledger) {
+  if (!info.type->quantization) return info;
+  auto q = format::Resolve(model, *info.type, info.name);
+  if (!q.has_value()) return At("value '" + info.name + "'", q.error());
+  info.type->quantization = *std::move(q);
+  if (!info.type->quantization->scale.empty()) {
+    ledger.Kept(info.name, "quantization");
+    return info;
+  }
+  info.type->quantization.reset();
+  QTX_RETURN_IF_ERROR(
+      ledger.Lose("parameters", info.name, "quantization", "no scale: the axis has size 0"));
+  return info;
+}
+
 Result<std::vector<Record>> RecordsOf(const format::Model& model, Ledger& ledger) {
   std::vector<Record> records;
   std::set<std::string_view> seen;
   for (const auto* list : {&model.graph.inputs, &model.graph.values, &model.graph.outputs}) {
     for (const format::ValueInfo& info : *list) {
       if (!info.type || !seen.insert(info.name).second) continue;
-      format::ValueInfo resolved = info;
-      if (info.type->quantization) {
-        auto q = format::Resolve(model, *info.type, info.name);
-        if (!q.has_value()) return At("value '" + info.name + "'", q.error());
-        resolved.type->quantization = *std::move(q);
-        ledger.Kept(info.name, "quantization");
-      }
+      QTX_ASSIGN_OR_RETURN(const format::ValueInfo resolved, Resolved(model, info, ledger));
       if (info.type->statistics) ledger.Kept(info.name, "statistics");
       records.push_back(table::RecordOf(resolved));
     }
@@ -66,12 +77,10 @@ Result<void> Annotate(ParsedRecord row, InferredSizes& sizes, format::Model& mod
 
 using Parser = Result<void> (*)(std::string_view text, const table::RecordSink& take);
 
-Result<Conversion> Joined(Parser parse, const Source& source, const Options& options) {
-  Conversion conversion;
-  QTX_ASSIGN_OR_RETURN(conversion.model, ModelBeside(source));
-  Ledger ledger(options);
-  InferredSizes sizes(conversion.model);
-  const std::set<std::string> names = ValueNames(conversion.model.graph);
+Result<void> AnnotateAll(Parser parse, std::string_view text, format::Model& model,
+                         Ledger& ledger) {
+  InferredSizes sizes(model);
+  const std::set<std::string> names = ValueNames(model.graph);
   std::set<std::string> seen;
   std::size_t applied = 0, idle = 0;
   const auto take = [&](const Record& record) -> Result<void> {
@@ -83,9 +92,9 @@ Result<Conversion> Joined(Parser parse, const Source& source, const Options& opt
     if (!names.contains(row.name))
       return ledger.Lose("unmatched", row.name, "row", "is not a value of the model");
     ++(says ? applied : idle);
-    return !says ? Result<void>() : Annotate(std::move(row), sizes, conversion.model, ledger);
+    return !says ? Result<void>() : Annotate(std::move(row), sizes, model, ledger);
   };
-  QTX_RETURN_IF_ERROR(parse(source.bytes(), take));
+  QTX_RETURN_IF_ERROR(parse(text, take));
   if (applied == 0 && seen.size() == idle) {
     return Error{ErrorCode::kInvalid, "",
                  "found no scale and no statistics in " + std::to_string(idle) +
@@ -96,8 +105,13 @@ Result<Conversion> Joined(Parser parse, const Source& source, const Options& opt
                    std::to_string(idle) + " of " + std::to_string(applied + idle) +
                        " rows give the model no scale and no statistics");
   }
-  conversion.ledger = ledger.Take();
-  return conversion;
+  return {};
+}
+
+Result<Conversion> Joined(Parser parse, const Source& source, const Options& options) {
+  return OntoModelBeside(source, options, [&](format::Model& model, Ledger& ledger) {
+    return AnnotateAll(parse, source.bytes(), model, ledger);
+  });
 }
 
 Result<Export> Written(const format::Model& model, const Options& options,

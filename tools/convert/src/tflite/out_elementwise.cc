@@ -104,7 +104,7 @@ Result<format::TensorType> Given(const TfliteWriter& writer, const Job& job, Ker
   QTX_ASSIGN_OR_RETURN(format::TensorType type, writer.Type(job.output));
   if (kernel == Kernel::kInteger) return type;
   QTX_ASSIGN_OR_RETURN(type, writer.Type(job.Input(0)));
-  if (type.quantization) return Float();
+  if (type.quantization) type = Float();
   static constexpr std::array kPredicates = {"Equal", "Greater", "GreaterOrEqual", "LessOrEqual",
                                              "Less"};
   if (std::ranges::find(kPredicates, job.node.op_type) != kPredicates.end()) {

@@ -75,6 +75,24 @@ TEST(GlowInfos, AreWrittenAsTheyWereRead) {
   EXPECT_EQ(Written(conversion->model), kInfos);
 }
 
+// The lowered form records its annotations (lowering.C1), and the profile adds one: lifting finds
+// the nodes and annotations that it expects.
+TEST(GlowInfos, GoOntoALoweredModel) {
+  OnnxMaker maker;
+  maker.model.graph.inputs = {OnnxMaker::Quantized("x", ElementType::kInt8Q, {2})};
+  maker.model.graph.outputs = {OnnxMaker::Quantized("y", ElementType::kInt8Q, {2})};
+  maker.Node("Relu", {"x"}, {"y"}).name = "r";
+  const auto lowered = ToQdq(maker.model);
+  ASSERT_TRUE(lowered.has_value()) << ErrorOf(lowered);
+  const auto annotated =
+      ReadProfile("- nodeOutputName: 'r:0'\n  scale: 0.25\n  offset: 3\n", {}, lowered->model);
+  ASSERT_TRUE(annotated.has_value()) << ErrorOf(annotated);
+  EXPECT_THAT(TypeOf(*annotated, "y/real").quantization->scale, ElementsAre(0.25F));
+  const auto lifted = FromOnnx(annotated->model);
+  ASSERT_TRUE(lifted.has_value()) << ErrorOf(lifted);
+  EXPECT_EQ(lifted->model.graph.nodes, maker.model.graph.nodes);
+}
+
 // 0.1F is 13421773 * 2^-27: every digit of that, so that reading gives the same 32 bits.
 constexpr const char* kProfile = R"(---
 GlowToolsVersion: '2021-05-03 (d61ad9d99)'
