@@ -140,11 +140,12 @@ def main():
 
         print(f'{len(data)} bytes of text, {steps} steps\n\n| weights | NLL, nats a byte | SQNR, dB |\n|---|---|---|')
         row('FLOAT', folder / 'net.onnx')
-        gptq = ['--method', 'gptq', '--gram', folder / 'gram.onnx']
+        sums = ['--gram', folder / 'gram.onnx']
         for kind in ['int4:block=32', 'uint4:asymmetric:block=32', 'int4', 'int8']:
             row(f'qtx, {kind}, to nearest', by_qtx(qtx, folder, kind))
-            row(f'qtx, {kind}, GPTQ', by_qtx(qtx, folder, kind, *gptq))
-            row(f'qtx, {kind}, coordinate descent', by_qtx(qtx, folder, kind, '--method', 'coordinate-descent', *gptq[2:]))
+            for what, method in (('GPTQ', 'gptq'), ('coordinate descent', 'coordinate-descent')):
+                row(f'qtx, {kind}, {what}', by_qtx(qtx, folder, kind, '--method', method, *sums))
+                row(f'qtx, {kind}, {what} in order', by_qtx(qtx, folder, kind, '--method', method, *arguments[:-1]))
         row('qtx, int4:block=32, `--weight-range mse`', by_qtx(qtx, folder, 'int4:block=32', '--weight-range', 'mse'))
         row('ONNX Runtime, MatMulNBits, blocks of 32, to nearest', by_onnxruntime(folder, 32, False))
         row('ONNX Runtime, MatMulNBits, blocks of 32, HQQ', by_onnxruntime(folder, 32, True))
