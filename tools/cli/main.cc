@@ -713,16 +713,32 @@ void SayThatMemoryRanOut() {
   (void)!write(STDERR_FILENO, kLine.data(), kLine.size());
 }
 
-// GMP and MPFR have no way back from an allocation that fails (GMP manual, "Custom Allocation"):
-// their own functions abort.
-void* OrEnd(void* memory) {
-  if (memory != nullptr) return memory;
+[[noreturn]] void EndWithoutMemory() {
   conformance::KillBackendProcesses();
   SayThatMemoryRanOut();
   _exit(kInternal);
 }
 
-void EndWhereGmpHasNoMemory() {
+// In a destructor or a thread of a library memory may run out where nobody catches what it throws.
+[[noreturn]] void EndOfTerminate() {
+  try {
+    if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    EndWithoutMemory();
+  } catch (...) {
+  }
+  std::abort();
+}
+
+// GMP and MPFR have no way back from an allocation that fails (GMP manual, "Custom Allocation"):
+// their own functions abort.
+void* OrEnd(void* memory) {
+  if (memory == nullptr) EndWithoutMemory();
+  return memory;
+}
+
+void EndInALineWithoutMemory() {
+  std::set_terminate(EndOfTerminate);
   mp_set_memory_functions(
       [](std::size_t size) { return OrEnd(std::malloc(size)); },
       [](void* memory, std::size_t, std::size_t size) { return OrEnd(std::realloc(memory, size)); },
@@ -957,7 +973,7 @@ int main(int argc, char** argv) {
   try {
     qtx::cli::OpenStandardStreams();
     qtx::cli::HandleSignals();
-    qtx::cli::EndWhereGmpHasNoMemory();
+    qtx::cli::EndInALineWithoutMemory();
     return qtx::cli::FlushStdout(qtx::cli::Main(argc, argv));
   } catch (const std::bad_alloc&) {
     qtx::cli::SayThatMemoryRanOut();
