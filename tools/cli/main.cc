@@ -707,37 +707,43 @@ extern "C" void EndOfCutFile(int signal_number, siginfo_t* info, void* /*context
   _exit(kBadInput);
 }
 
-// Says that memory has run out, without taking any.
-void SayThatMemoryRanOut() {
-  constexpr std::string_view kLine = "qtx: there is not enough memory\n";
-  (void)!write(STDERR_FILENO, kLine.data(), kLine.size());
+constexpr std::string_view kNoMemory = "there is not enough memory";
+
+// Takes no memory.
+void SayAtOnce(std::string_view words) {
+  for (const std::string_view part : {std::string_view("qtx: "), words, std::string_view("\n")})
+    (void)!write(STDERR_FILENO, part.data(), part.size());
 }
 
-[[noreturn]] void EndWithoutMemory() {
+[[noreturn]] void EndAtOnce(std::string_view words) {
   conformance::KillBackendProcesses();
-  SayThatMemoryRanOut();
+  SayAtOnce(words);
   _exit(kInternal);
 }
 
-// In a destructor or a thread of a library memory may run out where nobody catches what it throws.
+// Where nobody catches what is thrown: in a destructor, or a thread of a library. Where there is no
+// memory for an exception there is none to ask.
 [[noreturn]] void EndOfTerminate() {
   try {
-    if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
+    if (std::current_exception() == nullptr) EndAtOnce("there is not enough memory, or a fault");
+    std::rethrow_exception(std::current_exception());
   } catch (const std::bad_alloc&) {
-    EndWithoutMemory();
+    EndAtOnce(kNoMemory);
+  } catch (const std::exception& error) {
+    EndAtOnce(error.what());
   } catch (...) {
+    EndAtOnce("an exception of an unknown type");
   }
-  std::abort();
 }
 
 // GMP and MPFR have no way back from an allocation that fails (GMP manual, "Custom Allocation"):
 // their own functions abort.
 void* OrEnd(void* memory) {
-  if (memory == nullptr) EndWithoutMemory();
+  if (memory == nullptr) EndAtOnce(kNoMemory);
   return memory;
 }
 
-void EndInALineWithoutMemory() {
+void EndInALine() {
   std::set_terminate(EndOfTerminate);
   mp_set_memory_functions(
       [](std::size_t size) { return OrEnd(std::malloc(size)); },
@@ -973,10 +979,10 @@ int main(int argc, char** argv) {
   try {
     qtx::cli::OpenStandardStreams();
     qtx::cli::HandleSignals();
-    qtx::cli::EndInALineWithoutMemory();
+    qtx::cli::EndInALine();
     return qtx::cli::FlushStdout(qtx::cli::Main(argc, argv));
   } catch (const std::bad_alloc&) {
-    qtx::cli::SayThatMemoryRanOut();
+    qtx::cli::SayAtOnce(qtx::cli::kNoMemory);
     return qtx::cli::kInternal;
   } catch (const std::exception& error) {  // exceptions of libraries
     if (std::ferror(stdout) != 0) return qtx::cli::FlushStdout(qtx::cli::kInternal);
