@@ -5,7 +5,7 @@ namespace qtx::conformance {
 
 // Sanitizers make exact arithmetic ten times as slow: with them each test takes every eighth case,
 // and draws an eighth of the models. Their business is what reads foreign bytes.
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr int kCaseStep = 8;
 #else
 inline constexpr int kCaseStep = 1;
