@@ -172,7 +172,7 @@ Result<pid_t> InProcess(const Work& work) {
   const pid_t child = fork();
   if (child < 0) return Error{ErrorCode::kSystem, "fork", std::strerror(errno)};
   if (child > 0) return child;
-#ifndef __SANITIZE_ADDRESS__  // which has more address space than that
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take more
   const rlimit memory{kMemory, kMemory};
   setrlimit(RLIMIT_AS, &memory);
 #endif
