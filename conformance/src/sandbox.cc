@@ -142,8 +142,8 @@ std::vector<long> RefusedCalls(const Permissions& permissions) {
 
 // A filter in classic BPF over seccomp_data. Two calls are refused always: TIOCSTI, which forges a
 // terminal's input as if its user had typed a command, and limits of another process, by which it
-// could be ended. Calls of another ABI (32 bits) have other
-// numbers: all of them are refused where sockets or programs are, else none is.
+// could be ended. Calls of another ABI (32 bits) have other numbers: all of them are refused where
+// sockets or programs are, else none is.
 std::vector<sock_filter> Filter(const Permissions& permissions) {
   const auto load = [](std::size_t at) -> sock_filter {
     return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(at));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "arithmetic/dynamic_input.h"
 #include "arithmetic/kernel_types.h"
 #include "arithmetic/round.h"
 #include "arithmetic/tflite_kernels.h"
@@ -19,27 +20,18 @@ using format::ElementType;
 using format::Tensor;
 using std::int64_t;
 
-enum class Kernel { kNone, kConv, kDepthwise, kConnected };
+enum class HybridKernel { kNone, kConv, kDepthwise, kConnected };
 
-Kernel KernelOf(const format::Node& node) {
+HybridKernel HybridKernelOf(const format::Node& node) {
   if (node.op_type == "Conv") {
-    if (StandsFor(node, "CONV_2D")) return Kernel::kConv;
-    return StandsFor(node, "DEPTHWISE_CONV_2D") ? Kernel::kDepthwise : Kernel::kNone;
+    if (StandsFor(node, "CONV_2D")) return HybridKernel::kConv;
+    return StandsFor(node, "DEPTHWISE_CONV_2D") ? HybridKernel::kDepthwise : HybridKernel::kNone;
   }
-  return StandsFor(node, "FULLY_CONNECTED") ? Kernel::kConnected : Kernel::kNone;
-}
-
-bool IsInRange(float value) {
-  return value == 0 || (std::abs(value) >= 0x1p-100F && std::abs(value) <= 0x1p100F);
-}
-
-bool HasOneScaleFor(const Tensor& w, int64_t axis) {
-  const format::Quantization& q = *w.quantization;
-  return q.axis == Dims{axis} && std::ssize(q.scale) == w.dims[static_cast<std::size_t>(axis)];
+  return StandsFor(node, "FULLY_CONNECTED") ? HybridKernel::kConnected : HybridKernel::kNone;
 }
 
 // How the values of a row or an image are quantized.
-struct Steps {
+struct InputSteps {
   float unit = 1, per_unit = 1;
   int64_t zero = 0, least = -128;
 
@@ -51,8 +43,8 @@ struct Steps {
   }
 };
 
-Steps Asymmetric(float least, float greatest) {
-  Steps steps;
+InputSteps Asymmetric(float least, float greatest) {
+  InputSteps steps;
   if (least == greatest) return steps;
   const double scale = static_cast<double>(greatest - least) / 255;
   const double below = static_cast<double>(least) / scale;
@@ -65,8 +57,8 @@ Steps Asymmetric(float least, float greatest) {
   return steps;
 }
 
-Steps Symmetric(float magnitude) {
-  Steps steps{.least = -127};
+InputSteps Symmetric(float magnitude) {
+  InputSteps steps{.least = -127};
   if (magnitude == 0) return steps;
   steps.unit = magnitude / 127.0F;
   steps.per_unit = 127.0F / magnitude;
@@ -76,18 +68,18 @@ Steps Symmetric(float magnitude) {
 class Hybrid {
  public:
   explicit Hybrid(const Call& call)
-      : call_(call), x_(call.Input(0)), w_(call.Input(1)), kernel_(KernelOf(call.node)) {}
+      : call_(call), x_(call.Input(0)), w_(call.Input(1)), kernel_(HybridKernelOf(call.node)) {}
 
   bool Applies() const {
-    if (kernel_ == Kernel::kNone || !HasTypes() ||
+    if (kernel_ == HybridKernel::kNone || !HasTypes() ||
         !std::ranges::all_of(x_->As<float>(), IsInRange)) {
       return false;
     }
     const bool one = HasOneScale(*w_);
-    if (kernel_ == Kernel::kConv) {
+    if (kernel_ == HybridKernel::kConv) {
       return x_->dims.size() == 4 && call_.Int("group") == 1 && (one || HasOneScaleFor(*w_, 0));
     }
-    if (kernel_ == Kernel::kDepthwise) {
+    if (kernel_ == HybridKernel::kDepthwise) {
       return x_->dims.size() == 4 && w_->dims[1] == 1 && x_->dims[1] == call_.Int("group") &&
              (one ? w_->dims[0] == 1 : HasOneScaleFor(*w_, 0));
     }
@@ -99,7 +91,7 @@ class Hybrid {
 
   Result<Tensor> Run() const {
     QTX_ASSIGN_OR_RETURN(Output y, Output::Of(call_));
-    if (kernel_ == Kernel::kConnected) {
+    if (kernel_ == HybridKernel::kConnected) {
       PutRows(&y);
     } else {
       QTX_RETURN_IF_ERROR(PutImages(&y));
@@ -125,15 +117,15 @@ class Hybrid {
   // The product of a sum of channel m by both scales, in the order of the kernel.
   float Product(float a, float unit, float scale, int64_t m) const {
     if (call_.arithmetic.litert == Arithmetic::LiteRt::kReference) {
-      const bool in_turn = kernel_ == Kernel::kConv && !HasOneScale(*w_);
+      const bool in_turn = kernel_ == HybridKernel::kConv && !HasOneScale(*w_);
       return in_turn ? a * scale * unit : a * (unit * scale);
     }
-    if (kernel_ != Kernel::kDepthwise) return a * (unit * scale);
+    if (kernel_ != HybridKernel::kDepthwise) return a * (unit * scale);
     return m < w_->dims[0] / 4 * 4 ? a * scale * unit : a * unit * scale;
   }
 
   // A sum of channel m, with its bias.
-  float RealOf(std::int32_t sum, const Steps& steps, int64_t m) const {
+  float RealOf(std::int32_t sum, const InputSteps& steps, int64_t m) const {
     const auto channel = static_cast<std::size_t>(m);
     const std::vector<float>& scales = w_->quantization->scale;
     const float scale = scales[scales.size() == 1 ? 0 : channel];
@@ -152,7 +144,7 @@ class Hybrid {
       const auto row = x_->As<float>().subspan(static_cast<std::size_t>(i * depth),
                                                static_cast<std::size_t>(depth));
       const auto [least, greatest] = std::ranges::minmax(row);
-      const Steps steps = Asymmetric(std::min(least, 0.0F), std::max(greatest, 0.0F));
+      const InputSteps steps = Asymmetric(std::min(least, 0.0F), std::max(greatest, 0.0F));
       for (int64_t o = 0; o < outputs; ++o) {
         int64_t sum = 0;
         for (int64_t k = 0; k < depth; ++k) {
@@ -165,11 +157,12 @@ class Hybrid {
     }
   }
 
-  Steps StepsOf(std::span<const float> image) const {
+  InputSteps StepsOf(std::span<const float> image) const {
     const auto [low, high] = std::ranges::minmax(image);
     const float least = std::min(low, 0.0F), greatest = std::max(high, 0.0F);
-    return kernel_ == Kernel::kConv && HasOneScale(*w_) ? Symmetric(std::max(-least, greatest))
-                                                        : Asymmetric(least, greatest);
+    return kernel_ == HybridKernel::kConv && HasOneScale(*w_)
+               ? Symmetric(std::max(-least, greatest))
+               : Asymmetric(least, greatest);
   }
 
   Result<void> PutImages(Output* y) const {
@@ -178,7 +171,7 @@ class Hybrid {
     const int64_t positions = results / w_->dims[0];
     for (int64_t n = 0; n < x_->dims[0]; ++n) {
       const auto image = x_->As<float>().subspan(static_cast<std::size_t>(n) * size, size);
-      const Steps steps = StepsOf(image);
+      const InputSteps steps = StepsOf(image);
       QTX_ASSIGN_OR_RETURN(const Tensor sums, Sums(image, steps));
       const std::span<const std::int32_t> values = sums.As<std::int32_t>();
       for (int64_t i = 0; i < results; ++i) {
@@ -189,8 +182,7 @@ class Hybrid {
     return {};
   }
 
-  // Those of a ConvInteger.
-  Result<Tensor> Sums(std::span<const float> image, const Steps& steps) const {
+  Result<Tensor> Sums(std::span<const float> image, const InputSteps& steps) const {
     const int64_t channels = x_->dims[1], size = std::ssize(image), pixels = size / channels;
     std::vector<std::int32_t> codes;
     for (int64_t i = 0; i < size; ++i) {
@@ -198,32 +190,13 @@ class Hybrid {
       codes.push_back(static_cast<std::int32_t>(
           steps.CodeOf(image[static_cast<std::size_t>(i)], place < size / 8 * 8)));
     }
-    Dims dims = x_->dims;
-    dims[0] = 1;
-    QTX_ASSIGN_OR_RETURN(const Tensor x, IntegersOf(std::move(dims), codes));
-    QTX_ASSIGN_OR_RETURN(const Tensor zero,
-                         IntegersOf({}, std::vector{static_cast<std::int32_t>(steps.zero)}));
-    QTX_ASSIGN_OR_RETURN(const Tensor w, IntegersOf(w_->dims, format::UnpackInt32(*w_)));
-    format::Node node = call_.node;
-    node.op_type = "ConvInteger";
-    node.inputs = {"x", "w", "zero"};
-    const std::vector<const Tensor*> inputs = {&x, &w, &zero};
-    const std::vector<OutputType> outputs = {{ElementType::kInt32, std::nullopt}};
-    const Call call{node, call_.arithmetic, call_.opset, inputs, outputs, call_.counters};
-    QTX_ASSIGN_OR_RETURN(std::vector<Tensor> results,
-                         RunOperator(*FindOperator("", "ConvInteger"), call));
-    return std::move(results[0]);
-  }
-  static Result<Tensor> IntegersOf(Dims dims, std::span<const std::int32_t> values) {
-    QTX_ASSIGN_OR_RETURN(Tensor tensor, format::MakeTensor(ElementType::kInt8, std::move(dims)));
-    format::PackInt32(values, tensor);
-    return tensor;
+    return SumsOfImage(call_, codes, steps.zero);
   }
 
   const Call& call_;
   const Tensor* x_;
   const Tensor* w_;
-  Kernel kernel_;
+  HybridKernel kernel_;
 };
 
 }  // namespace

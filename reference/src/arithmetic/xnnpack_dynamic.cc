@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "arithmetic/dynamic_input.h"
 #include "arithmetic/kernel_types.h"
 #include "arithmetic/round.h"
 #include "arithmetic/tflite_kernels.h"
@@ -53,22 +54,6 @@ struct Rows {
   int64_t w_depth_stride = 1, w_output_stride = 1;
   std::vector<Place> places;
 };
-
-bool IsInRange(float value) {
-  return value == 0 || (std::abs(value) >= 0x1p-100F && std::abs(value) <= 0x1p100F);
-}
-
-bool HasOneScaleFor(const Tensor& w, int64_t axis) {
-  const format::Quantization& q = *w.quantization;
-  return q.axis == format::Dims{axis} &&
-         std::ssize(q.scale) == w.dims[static_cast<std::size_t>(axis)];
-}
-
-Result<Tensor> Bytes(format::Dims dims, std::span<const std::int32_t> values) {
-  QTX_ASSIGN_OR_RETURN(Tensor tensor, format::MakeTensor(ElementType::kInt8, std::move(dims)));
-  format::PackInt32(values, tensor);
-  return tensor;
-}
 
 class Dynamic {
  public:
@@ -212,21 +197,7 @@ class Dynamic {
   Result<Tensor> Sums(std::span<const float> image, const Steps& steps) const {
     std::vector<std::int32_t> codes;
     for (const float value : image) codes.push_back(static_cast<std::int32_t>(steps.CodeOf(value)));
-    format::Dims dims = x_->dims;
-    dims[0] = 1;
-    const std::vector zeros = {static_cast<std::int32_t>(steps.zero)};
-    QTX_ASSIGN_OR_RETURN(const Tensor x, Bytes(std::move(dims), codes));
-    QTX_ASSIGN_OR_RETURN(const Tensor zero, Bytes({}, zeros));
-    QTX_ASSIGN_OR_RETURN(const Tensor w, Bytes(w_->dims, format::UnpackInt32(*w_)));
-    format::Node node = call_.node;
-    node.op_type = "ConvInteger";
-    node.inputs = {"x", "w", "zero"};
-    const std::vector<const Tensor*> inputs = {&x, &w, &zero};
-    const std::vector<OutputType> outputs = {{ElementType::kInt32, std::nullopt}};
-    const Call call{node, call_.arithmetic, call_.opset, inputs, outputs, call_.counters};
-    QTX_ASSIGN_OR_RETURN(std::vector<Tensor> results,
-                         RunOperator(*FindOperator("", "ConvInteger"), call));
-    return std::move(results[0]);
+    return SumsOfImage(call_, codes, steps.zero);
   }
 
   const Call& call_;
