@@ -412,6 +412,29 @@ class Sandbox(Case):
         self.assertNotIn("Permission", self.err)
 
 
+class Rounding(Case):
+    def test_the_first_product_is_rounded_alike_by_sums_and_by_data(self):
+        (self.folder / "data").mkdir()
+        for i, row in enumerate(numpy.random.default_rng(1).standard_normal((8, 1, 4)).astype(numpy.float32)):
+            numpy.save(self.folder / f"data/{i}.npy", row)
+        data = ["--data", "data"]
+        self.run_qtx("calibrate", "m.onnx", *data, "-o", "c.onnx")
+        self.run_qtx("calibrate", "c.onnx", *data, "-o", "again.onnx", "--gram", "gram.onnx")
+        for method in ("gptq", "coordinate-descent"):
+            made = []
+            for by in (["--gram", "gram.onnx"], data):
+                self.run_qtx("quantize", "c.onnx", "--weights", "int4", "--method", method, *by, "-o", "q.onnx")
+                made.append((self.folder / "q.onnx").read_bytes())
+            self.assertEqual(*made)
+
+    def test_sums_and_bias_correction_are_refused_where_they_do_not_go_together(self):
+        for words, message in ((["--method", "gptq"], "--method gptq: needs --gram, which qtx calibrate writes, or --data\n"),
+                               (["--method", "gptq", "--data", "x.npy", "--bias-correction"],
+                                "--bias-correction: takes the mean error of weights that --method gptq with --data does not leave\n")):
+            self.run_qtx("quantize", "m.onnx", *words, "-o", "q.onnx", status=2)
+            self.assertEqual(self.err, message)
+
+
 class Progress(Case):
     def terminal(self, *words):
         """What the command writes to stderr where that is a terminal."""

@@ -94,7 +94,8 @@ Result<const Gram*> Constants::GramFor(const Node& node, const NodePlan& plan,
   if (!rows || !axes.reduced || !format::IsIntegerStorage(plan.settings.weights.type.storage))
     return nullptr;
   const Gram* gram = nullptr;
-  if (options_.measure_sums && !format::IsOfBody(node.inputs[0])) {
+  const bool computed = index_.Initializer(node.inputs[0]) == nullptr;
+  if (options_.measure_sums && computed && !format::IsOfBody(node.inputs[0])) {
     // Between nodes of the same rows nothing changes that leads to these.
     if (rows->name != measured_name_) {
       auto measured = options_.measure_sums(result_.real, changed_, node);

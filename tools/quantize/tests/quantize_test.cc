@@ -286,6 +286,24 @@ TEST(Quantize, RoundsEachProductForWhatThoseBeforeItLeave) {
   EXPECT_EQ(format::UnpackInt32(*format::Decode(*b)), (std::vector<std::int32_t>{2, 7}));
 }
 
+TEST(Quantize, RoundsAProductOfConstantsToNearest) {
+  const Model model = *Measured(Builder()
+                                    .Input("x", {1, 1})
+                                    .Constant("c", Floats({1, 1}, {2}))
+                                    .Constant("w", Floats({1, 1}, {3}))
+                                    .Add("MatMul", {"c", "w"}, "h", {1, 1})
+                                    .Add("Add", {"x", "h"}, "y", {1, 1})
+                                    .Output("y"),
+                                std::vector<Tensor>{Floats({1, 1}, {1.0F})});
+  Options options;
+  options.settings = {*ParseActivations("float"), *ParseWeights("int4")};
+  options.measure_sums = [](const Model&, const Model&, const Node& node) -> Result<Gram> {
+    return Error{ErrorCode::kInternal, node.inputs[0], "is no value that a node computes"};
+  };
+  const auto quantized = Quantize(model, options);
+  ASSERT_TRUE(quantized.has_value()) << quantized.error().Text();
+}
+
 TEST(Quantize, StoresWeightsAsMx) {
   format::Model network = Network();
   for (format::TensorData& data : network.graph.initializers) {
