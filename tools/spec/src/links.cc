@@ -22,15 +22,17 @@ namespace fs = std::filesystem;
 
 constexpr std::array kModules = {"proto", "reference", "backends", "conformance", "tools"};
 
-// Paths below `root` of the files of a module that end in `extension`, without those of Python's
-// packages, which a backend's `install` puts into a folder `venv`.
+// Paths below `root` of the files of a module that end in `extension`, without packages,
+// which a backend's `install` puts into folders `venv` and `node_modules`.
 Result<std::vector<std::string>> FilesOf(const fs::path& root, const std::string& module,
                                          std::string_view extension) {
   QTX_ASSIGN_OR_RETURN(std::vector<std::string> paths,
                        conformance::FindFiles((root / module).string(), extension));
   for (std::string& path : paths) path.insert(0, module + "/");
-  std::erase_if(paths,
-                [](const std::string& path) { return path.find("/venv/") != std::string::npos; });
+  std::erase_if(paths, [](const std::string& path) {
+    return path.find("/venv/") != std::string::npos ||
+           path.find("/node_modules/") != std::string::npos;
+  });
   return paths;
 }
 

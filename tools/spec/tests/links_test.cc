@@ -37,6 +37,7 @@ TEST_F(LinkedText, OfPythonsPackagesIsNotRead) {
   }
   Write("backends/python/README.md", "[none](gone.md)\n");
   Write("backends/python/venv/lib/README.md", "[none](gone.md)\n");
+  Write("backends/js/node_modules/long/README.md", "[none](gone.md)\n");
   const auto dangling = DanglingLinks(folder() + "/spec", true);
   ASSERT_TRUE(dangling.has_value()) << dangling.error().message;
   ASSERT_EQ(dangling->size(), 1U);
