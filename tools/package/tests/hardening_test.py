@@ -56,7 +56,7 @@ def symbol_faults(names):
 
 
 def stem(name):
-    """libqtx_format of libqtx_format.a and libqtx_format.so.0.1.0."""
+    """libqtx_format of libqtx_format.a and libqtx_format.so.VERSION."""
     return name.split(".")[0]
 
 
