@@ -32,6 +32,11 @@ Model Bare(const Graph& graph, bool (*is)(const TensorType&)) {
   return bare;
 }
 
+bool IsOfLoweringRecord(const Metadata::value_type& entry) {
+  return entry.first == kDigestKey || entry.first == kNodesKey || entry.first == kImportsKey ||
+         entry.first == kOpsetKey;
+}
+
 bool HasOnlyStatistics(const TensorType& type) {
   return IsRealType(type.elem_type) && type.statistics && !IsAnnotated(type);
 }
@@ -115,12 +120,11 @@ const std::string* FindMetadata(const Metadata& metadata, std::string_view key) 
   return found == metadata.end() ? nullptr : &found->second;
 }
 
-void EraseLoweringRecord(Metadata& metadata) {
-  std::erase_if(metadata, [](const auto& entry) {
-    return entry.first == kDigestKey || entry.first == kNodesKey || entry.first == kImportsKey ||
-           entry.first == kOpsetKey;
-  });
+bool HasLoweringRecord(const Metadata& metadata) {
+  return std::ranges::any_of(metadata, IsOfLoweringRecord);
 }
+
+void EraseLoweringRecord(Metadata& metadata) { std::erase_if(metadata, IsOfLoweringRecord); }
 
 Result<Digest> DigestOf(const Graph& graph) {
   const Model bare = Bare(graph, IsAnnotated);

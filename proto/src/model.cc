@@ -1,6 +1,8 @@
 #include "qtx/format/model.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <filesystem>
 #include <tuple>
 
@@ -164,10 +166,15 @@ Result<Quantization> MatchInitializer(const ModelView& view, const TensorData& d
 }  // namespace
 
 // Not defaulted in the class, where Graph is incomplete.
+// Numbers by their bits: a NaN that nothing reads is the same NaN.
 bool Attribute::operator==(const Attribute& other) const {
-  return std::tie(name, type, f, i, s, t, floats, ints, strings, graphs, unknown_fields) ==
-         std::tie(other.name, other.type, other.f, other.i, other.s, other.t, other.floats,
-                  other.ints, other.strings, other.graphs, other.unknown_fields);
+  const auto same_bits = [](float a, float b) {
+    return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+  };
+  return same_bits(f, other.f) && std::ranges::equal(floats, other.floats, same_bits) &&
+         std::tie(name, type, i, s, t, ints, strings, graphs, unknown_fields) ==
+             std::tie(other.name, other.type, other.i, other.s, other.t, other.ints, other.strings,
+                      other.graphs, other.unknown_fields);
 }
 
 Attribute Attribute::Int(std::string name, std::int64_t value) {

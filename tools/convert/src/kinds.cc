@@ -70,7 +70,8 @@ std::optional<Error> BrokenInitializer(const format::Model& model) {
   const auto& initializers = model.graph.initializers;
   for (std::size_t i = 0; i < initializers.size(); ++i) {
     const auto carrier = format::CheckCarrier(initializers[i], model.folder);
-    if (carrier.has_value() || carrier.error().code != ErrorCode::kInvalid) continue;
+    const bool has_type = initializers[i].data_type != format::ElementType::kUndefined;
+    if (carrier.has_value() || (has_type && carrier.error().code != ErrorCode::kInvalid)) continue;
     return Error{ErrorCode::kInvalid, "graph.initializer[" + std::to_string(i) + "]",
                  "the input breaks a rule: " + carrier.error().Text(), "element_types.C4"};
   }
@@ -294,6 +295,9 @@ bool IsOfReader(std::string_view rule) {
   return rule == "graph.C4" || rule == "graph.C5" || rule == "graph.C6";
 }
 
+// Stock ONNX need not declare the rank of a value whose parameters name axes.
+constexpr std::string_view kShapeOfAxes = "shape.C3";
+
 // A profile or table makes no nodes: they are those of the model beside it.
 bool IsTable(const Kind& kind) { return kind.takes == Takes::kFiles && kind.write != nullptr; }
 
@@ -321,6 +325,20 @@ Result<void> ExpectLarge(std::string_view head) {
   const Source source{.path = {}, .file = format::FileBytes(std::string(head))};
   if (LooksLikeGguf(source) || LooksLikeSafetensors(source)) return {};
   return Error{ErrorCode::kInvalid, "", "expected GGUF or safetensors"};
+}
+
+// A record of lowering that the file does not bear out says nothing: it is read as any other file.
+Result<Conversion> ReadWithoutRecord(const Source& source, const Kind& kind, const Options& options,
+                                     const Error& broken) {
+  Source bare = FromBytes({}, source.path);
+  bare.onnx = source.onnx;
+  format::EraseLoweringRecord(bare.onnx->metadata);
+  auto conversion = Read(bare, kind, options);
+  if (!conversion.has_value()) return conversion;
+  conversion->ledger.insert(conversion->ledger.begin(),
+                            {"model", "record of lowering", LedgerEntry::Fate::kDropped,
+                             broken.where + ": " + broken.message});
+  return conversion;
 }
 
 Source FromFile(format::FileBytes file, const std::string& path) {
@@ -465,8 +483,15 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
   auto broken = BrokenRule(conversion->model, ErrorCode::kInternal, "internal: the model read",
                            reads_records);
   if (!broken) return conversion;
+  const auto blamed = [&](ErrorCode code, const char* who) {
+    return *BrokenRule(conversion->model, code, who, reads_records);
+  };
+  if (source.onnx && kind.read == ReadOnnx && format::HasLoweringRecord(source.onnx->metadata))
+    return ReadWithoutRecord(source, kind, options, blamed(broken->code, "what it restores"));
   if (!source.onnx && (IsTable(kind) || !IsOfReader(broken->clause)))
-    broken = BrokenRule(conversion->model, ErrorCode::kInvalid, "the model read", reads_records);
+    broken = blamed(ErrorCode::kInvalid, "the model read");
+  if (source.onnx && broken->clause == kShapeOfAxes)
+    broken = blamed(ErrorCode::kUnsupported, "the model read, whose file does not declare it,");
   return At(source.path, BlameSource(source, *std::move(broken)));
 }
 

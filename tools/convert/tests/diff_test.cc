@@ -85,6 +85,10 @@ TEST(Diff, ComparesFloatsByTheirBits) {
   a.graph.initializers = first.model.graph.initializers;
   b.graph.initializers = second.model.graph.initializers;
   EXPECT_THAT(Only(a, b), HasSubstr("1 of 2 differ, by at most 0"));
+  a = b;
+  for (format::Model* model : {&a, &b})
+    model->graph.nodes[0].attributes = {format::Attribute::Float("alpha", NAN)};
+  EXPECT_TRUE(Diff(a, b)->empty());
 }
 
 TEST(Diff, SaysWhatOnlyOneHas) {

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "qtx/convert/convert.h"
+#include "qtx/format/annotation.h"
 #include "qtx/format/attributes.h"
 #include "qtx/format/check.h"
 #include "qtx/format/limits.h"
@@ -276,6 +277,45 @@ TEST(Read, BlamesASourceThatBreaksTheRuleItself) {
   EXPECT_EQ(read.error().code, ErrorCode::kInvalid);
   EXPECT_TRUE(read.error().message.starts_with("the input breaks a rule: "))
       << read.error().message;
+}
+
+// The record says opset 7 of nodes that opset 17 has.
+TEST(Read, DropsARecordOfLoweringThatItsNodesDoNotBearOut) {
+  OnnxMaker maker(17);
+  maker.model.graph.inputs = {OnnxMaker::Quantized("x", format::ElementType::kInt8Q, {2})};
+  maker.model.graph.outputs = {OnnxMaker::Quantized("y", format::ElementType::kInt8Q, {2})};
+  maker.model.opset_imports.push_back({"qtx", 1});
+  maker.Node("HardSwish", {"x"}, {"y"});
+  const auto lowered = ToQdq(maker.model);
+  ASSERT_TRUE(lowered.has_value()) << lowered.error().Text();
+  format::Model forged = lowered->model;
+  for (auto& [key, text] : forged.metadata) {
+    if (key == format::kImportsKey) text = "17:=7,qtx=1";
+  }
+  const auto read = Read(FromBytes(*forged.Serialize(), "x.onnx"), *FindKind("qdq"));
+  ASSERT_TRUE(read.has_value()) << read.error().Text();
+  EXPECT_EQ(read->model.OpsetVersion(""), 17);
+  ASSERT_FALSE(read->ledger.empty());
+  EXPECT_EQ(read->ledger[0].field, "record of lowering");
+  EXPECT_EQ(read->ledger[0].why,
+            "graph.node[0] 'y_node': what it restores breaks a rule: ONNX has no operator "
+            "HardSwish in opset 7");
+}
+
+// The type of 'y' needs its rank, which stock ONNX does not.
+TEST(Read, SaysThatAFileDeclaresNoRankForAxes) {
+  OnnxMaker maker(17);
+  maker.model.graph.inputs = {OnnxMaker::Value("x", format::ElementType::kFloat, {1, 2})};
+  maker.model.graph.inputs[0].type->shape.reset();
+  maker.model.graph.outputs = {OnnxMaker::Value("y", format::ElementType::kInt8, {1, 2})};
+  maker.model.graph.outputs[0].type->shape.reset();
+  maker.Initializer<float>("x/scale", format::ElementType::kFloat, {2}, {1.0F, 2.0F});
+  maker.Initializer<std::int8_t>("x/zp", format::ElementType::kInt8, {2}, {0, 0});
+  maker.Quantize("x", "x", "y");
+  const auto read = Read(FromBytes(*maker.model.Serialize(), "x.onnx"), *FindKind("qdq"));
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kUnsupported) << read.error().Text();
+  EXPECT_EQ(read.error().where, "x.onnx: graph.output[0] 'y': shape");
 }
 
 // Check does not look at an initializer without a declared type; the reader declares 'w'.

@@ -34,6 +34,7 @@ inline constexpr std::string_view kImportsKey = "qtx.imports";
 inline constexpr std::string_view kOpsetKey = "qtx.opset";
 /// The value of `key`; nullptr when there is none.
 const std::string* FindMetadata(const Metadata& metadata, std::string_view key);
+bool HasLoweringRecord(const Metadata& metadata);
 void EraseLoweringRecord(Metadata& metadata);
 
 /// The number of annotated values, or of nodes, and a hash over all of them.

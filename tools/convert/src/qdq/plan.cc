@@ -113,11 +113,11 @@ Node Planner::CastNode(const Node& from, const std::string& input, const std::st
   return cast;
 }
 
-// Makes the dequantizer's output the quantized value `name`, unless it must stay FLOAT.
+// Makes the dequantizer's output the quantized value `name`; a graph output of another name stays.
 void Planner::AliasOne(std::size_t dequantizer, const std::string& name) {
   const Node& node = index_.node(dequantizer);
   const std::string& output = node.outputs[0];
-  if (output != name && IsPlainOutput(output)) {
+  if (output != name && index_.IsOutput(output)) {
     const ElementType real = format::RealTypeOf(plan_.types.at(name));
     plan_.replaced.emplace(dequantizer, CastNode(node, name, output, real));
     ledger_.Changed(output, "producer",
@@ -151,11 +151,14 @@ Result<bool> Planner::AllAgree(const std::string& integers, const QdqParameters&
 
 std::string Planner::NameFor(const std::string& integers) const {
   if (index_.IsOutput(integers)) return integers;
+  std::string name = integers;
   for (const Use& use : index_.Uses(integers)) {
     const std::string& output = index_.node(use.node).outputs[0];
-    if (!IsPlainOutput(output) && format::AreOfOneGraph(output, integers)) return output;
+    if (IsPlainOutput(output) || !format::AreOfOneGraph(output, integers)) continue;
+    if (index_.IsOutput(output)) return output;
+    if (name == integers) name = output;
   }
-  return integers;
+  return name;
 }
 
 // True if the pair of `integers` gives `value` its type. In a model that matches its record, only

@@ -51,6 +51,7 @@ class PairWriter {
   bool Replace(const std::string& name, format::TensorData data);
   const std::string* CopyOf(const std::string& value, const QdqParameters& parameters) const;
   void Annotate(const std::string& value, const QdqParameters& parameters);
+  void Declare(const std::string& name, const format::TensorType& type);
   void DeclareReal(const Node& node, format::ElementType type);
   void DropUnread(std::set<std::string> candidates);
   std::set<std::string> DropAnnotations(const Annotations& annotations);
@@ -260,15 +261,18 @@ std::string PairWriter::AddWeight(const NewWeight& weight) {
                           weight.parameters.quantization,
                           {},
                           ""};
-  for (const auto& [list, at] : declared_[name]) (*list)[at].type = type;
-  if (declared_[name].empty()) {
-    declared_[name].emplace_back(&model_.graph.values, model_.graph.values.size());
-    format::ValueInfo info;
-    info.name = name;
-    info.type = std::move(type);
-    model_.graph.values.push_back(std::move(info));
-  }
+  Declare(name, type);
   return name;
+}
+
+// Gives the value its type, wherever it is declared.
+void PairWriter::Declare(const std::string& name, const format::TensorType& type) {
+  auto& places = declared_[name];
+  if (places.empty()) {
+    places.emplace_back(&model_.graph.values, model_.graph.values.size());
+    model_.graph.values.emplace_back().name = name;
+  }
+  for (const auto& [list, at] : places) (*list)[at].type = type;
 }
 
 // Declares the result of a product or a gather of integers.
@@ -276,11 +280,9 @@ void PairWriter::DeclareReal(const Node& node, format::ElementType type) {
   const std::string& value = node.outputs[0];
   reals_.insert(value);
   if (index_.TypeOf(value) != nullptr) return;
-  format::ValueInfo info;
-  info.name = value;
-  info.type.emplace();
-  info.type->elem_type = type;
-  model_.graph.values.push_back(std::move(info));
+  format::TensorType real;
+  real.elem_type = type;
+  Declare(value, real);
 }
 
 Result<void> PairWriter::WriteLift(const Lift& lift) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "qtx/convert/convert.h"
+#include "qtx/format/annotation.h"
 #include "qtx/format/check.h"
 #include "qtx/reference/interpreter.h"
 #include "tests/qdq/maker.h"
@@ -234,6 +235,28 @@ TEST(FromQdq, RefusesFloat16BesideQuantizedValues) {
 }
 
 // Source: dequantize_linear.S5.
+// 'z' reads the integers, too, before 'y' does.
+TEST(FromQdq, KeepsAnAnnotatedOutputWhoseIntegersAreReadElsewhere) {
+  OnnxMaker maker(17);
+  maker.model.graph.inputs = {OnnxMaker::Value("x", format::ElementType::kFloat, {2})};
+  maker.model.graph.outputs = {OnnxMaker::Quantized("y", format::ElementType::kInt8Q, {2}),
+                               OnnxMaker::Value("w", format::ElementType::kFloat, {2})};
+  maker.model.graph.outputs[0].type =
+      format::Annotated(*std::move(maker.model.graph.outputs[0].type));
+  maker.Parameters("y", 0.5F, 0);
+  maker.Node("Relu", {"x"}, {"r"});
+  maker.Quantize("r", "y", "s");
+  maker.Dequantize("s", "y", "z");
+  maker.Dequantize("s", "y", "y");
+  maker.Node("Neg", {"z"}, {"w"});
+  const auto conversion = FromOnnx(maker.model);
+  ASSERT_TRUE(conversion.has_value()) << conversion.error().Text();
+  const format::Graph& graph = conversion->model.graph;
+  EXPECT_EQ(graph.nodes[0].outputs[0], "y");
+  EXPECT_EQ(graph.outputs[0].type->elem_type, format::ElementType::kInt8Q);
+  EXPECT_EQ(graph.nodes[1].inputs[0], "y");
+}
+
 TEST(FromQdq, TakesTheTypeOfTheRealsFromScaleOrOutputDtype) {
   OnnxMaker by_attribute = HalfProduct(ElementType::kFloat);
   by_attribute.model.graph.nodes[0].attributes = {
