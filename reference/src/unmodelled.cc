@@ -61,10 +61,11 @@ bool Compares(const TypedNode& typed) {
   });
 }
 
-template <bool kMultiplies>
 bool Combines(const TypedNode& typed) {
-  return typed.Has(1) && HasBinaryKernel(typed.arithmetic, kMultiplies,
-                                         {*typed.inputs[0], *typed.inputs[1], typed.y});
+  if (!typed.Has(1)) return false;
+  const std::array<ValueType, 3> types = {*typed.inputs[0], *typed.inputs[1], typed.y};
+  return HasBinaryKernel(typed.arithmetic, typed.node, types) ||
+         HasShiftedSum(typed.arithmetic, typed.node, types);
 }
 
 // tflite_float64.S3.
@@ -195,7 +196,7 @@ struct Row {
 // Operators but those that copy elements of their first input.
 constexpr std::array kRows = {
     Row{"Abs", AllFloat},
-    Row{"Add", Combines<false>},
+    Row{"Add", Combines},
     Row{"And", Moves},
     Row{"AveragePool", Averages},
     Row{"Cast", ChangesType},
@@ -225,7 +226,7 @@ constexpr std::array kRows = {
     Row{"Max", Moves},
     Row{"Min", Moves},
     Row{"Mod", AllFloat},
-    Row{"Mul", Combines<true>},
+    Row{"Mul", Combines},
     Row{"Neg", AllFloat},
     Row{"Not", Moves},
     Row{"OneHot", Moves},
@@ -241,7 +242,7 @@ constexpr std::array kRows = {
     Row{"Sigmoid", Squashes},
     Row{"Sign", AllFloat},
     Row{"Softmax", Shares},
-    Row{"Sub", Combines<false>},
+    Row{"Sub", Combines},
     Row{"Tanh", Squashes},
     Row{"Trilu", Moves},
     Row{"Where", Moves},

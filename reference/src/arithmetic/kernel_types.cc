@@ -21,6 +21,21 @@ bool IsPowerOfTwo(float scale) {
   return std::frexp(scale, &exponent) == 0.5F;
 }
 
+bool AreWords(const std::array<ValueType, 3>& types) {
+  return std::ranges::all_of(types, [](const ValueType& type) {
+    return type.elem_type == ElementType::kInt16Q && !HasOffset(type);
+  });
+}
+
+// ADD and SUB of scales that are all powers of two have another kernel, unless the file says
+// otherwise: tflite.S12.
+bool Shifts(const format::Node& node, const std::array<ValueType, 3>& types) {
+  return OriginInt(node, "pot_scale_int16", 1) != 0 &&
+         std::ranges::all_of(types, [](const ValueType& type) {
+           return IsPowerOfTwo(type.quantization->scale[0]);
+         });
+}
+
 }  // namespace
 
 bool StandsFor(const format::Node& node, std::string_view kernel) {
@@ -50,17 +65,30 @@ bool Is8Bit(const ValueType& type) {
   return type.elem_type == ElementType::kInt8Q || type.elem_type == ElementType::kUint8Q;
 }
 
-bool HasBinaryKernel(const Arithmetic& arithmetic, bool multiplies,
+std::int64_t OriginInt(const format::Node& node, std::string_view name, std::int64_t otherwise) {
+  if (!node.origin || node.origin->framework != "tflite") return otherwise;
+  const auto found = std::ranges::find(node.origin->attributes, name, &format::Attribute::name);
+  const bool has =
+      found != node.origin->attributes.end() && found->type == format::AttributeType::kInt;
+  return has ? found->i : otherwise;
+}
+
+bool HasBinaryKernel(const Arithmetic& arithmetic, const format::Node& node,
                      const std::array<ValueType, 3>& types) {
   if (!std::ranges::all_of(types, HasOneScale)) return false;
   if (std::ranges::all_of(types, Is8Bit)) return true;
-  const bool wide = std::ranges::all_of(types, [](const ValueType& type) {
-    return type.elem_type == ElementType::kInt16Q && !HasOffset(type);
-  });
-  // ADD and SUB of scales that are all powers of two have another kernel: tflite.S12.
-  const bool shifts = std::ranges::all_of(
-      types, [](const ValueType& type) { return IsPowerOfTwo(type.quantization->scale[0]); });
-  return wide && HasWideKernels(arithmetic) && (multiplies || !shifts);
+  const bool sums = node.op_type == "Add" || node.op_type == "Sub";
+  return AreWords(types) && HasWideKernels(arithmetic) && !(sums && Shifts(node, types));
+}
+
+bool HasShiftedSum(const Arithmetic& arithmetic, const format::Node& node,
+                   const std::array<ValueType, 3>& types) {
+  if (!HasWideKernels(arithmetic) || !std::ranges::all_of(types, HasOneScale) || !AreWords(types)) {
+    return false;
+  }
+  const auto scale = [&types](std::size_t i) { return types[i].quantization->scale[0]; };
+  return (StandsFor(node, "ADD") || StandsFor(node, "SUB")) && Shifts(node, types) &&
+         std::max(scale(0), scale(1)) == scale(2);
 }
 
 bool HasAverageKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y) {

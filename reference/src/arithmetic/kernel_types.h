@@ -34,10 +34,16 @@ bool HasOffset(const ValueType& type);
 /// INT8Q or UINT8Q.
 bool Is8Bit(const ValueType& type);
 
-/// Add and Sub, or Mul, of a and b to y, in that order: tflite.S5, .S6, .S12, and the kernels of
-/// other systems.
-bool HasBinaryKernel(const Arithmetic& arithmetic, bool multiplies,
+/// The integer attribute of a TFLite operator that the node stands for, else `otherwise`.
+std::int64_t OriginInt(const format::Node& node, std::string_view name, std::int64_t otherwise);
+
+/// Add and Sub, or another operator that multiplies, of a and b to y, in that order: tflite.S5,
+/// .S6, .S12, and the kernels of other systems.
+bool HasBinaryKernel(const Arithmetic& arithmetic, const format::Node& node,
                      const std::array<ValueType, 3>& types);
+/// ADD and SUB that shift one addend, by the power of two of their scales: tflite.S12.
+bool HasShiftedSum(const Arithmetic& arithmetic, const format::Node& node,
+                   const std::array<ValueType, 3>& types);
 bool HasAverageKernel(const Arithmetic& arithmetic, const ValueType& x,
                       const ValueType& y);  // tflite.S7, .S12
 /// MEAN, a node of that origin or of none: tflite_float64.S3, tflite_half_up.S4.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arithmetic/byte_kernels.h"
+#include "arithmetic/fixed_softmax.h"
 #include "arithmetic/function.h"
 #include "arithmetic/kernel_types.h"
 #include "arithmetic/tflite_kernels.h"
@@ -178,6 +179,10 @@ void PutSoftmaxRow(const Arithmetic& arithmetic, RowFunction function, const Ope
   if (!log && row.size() <= kMostWords &&
       HasWordKernel(arithmetic, input.tensor(), output->tensor())) {
     return PutWordSoftmaxRow(input, row, output);
+  }
+  if (!log && arithmetic.litert == Arithmetic::LiteRt::kReference &&
+      HasFixedSoftmax(input, row.size(), *output)) {
+    return PutFixedSoftmaxRow(input, row, output);
   }
   if (domain == Domain::kStored && !log && HasSoftmaxKernel(input.tensor(), output->tensor())) {
     return PutStoredRow(input, row, output);

@@ -70,6 +70,32 @@ def inverse_root(d):
     return high(t, 1518500250), pairs - 11 + 20  # the binary fraction nearest to the root of 1/2
 
 
+EXPONENTIALS = 1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242
+
+
+def fixed_exp(a):
+    """tflite_float64.S8: exp(a) of a <= 0 in units of 2^-26."""
+    if a == 0:
+        return 2 ** 31 - 1
+    above = a % 2 ** 24 - 2 ** 24
+    x = above * 32 + 2 ** 28
+    square = high(x, x)
+    cubes = pot(high(square, square), 2) + high(square, x)
+    r = 1895147668 + high(1895147668, x + pot(high(cubes, 715827883) + square, 1))
+    for j, constant in enumerate(EXPONENTIALS):
+        if above - a >> 24 + j & 1:
+            r = high(r, constant)
+    return r
+
+
+def fixed_inverse(h):
+    """tflite_float64.S8: 1 / h, of h in units of 2^-31."""
+    v = 1515870810 + high(h, -1010580540)
+    for _ in range(3):
+        v += R.saturate(4 * high(v, 2 ** 29 - high(h, v)), 32)
+    return R.saturate(2 * v, 32)
+
+
 def to_step(v, offset, lo, hi):
     """A binary32 number of steps, rounded half_away; no number gives the offset, clamped (tflite.S8, S13)."""
     if is_nan(v):
@@ -210,9 +236,11 @@ class Tflite(Exact):
             return None
         if a.type.eight and b.type.eight and y.type.eight:
             shift = 20
-        elif a.type.code == b.type.code == y.type.code == 1005 and not all(is_power_of_two(t.scale) for t in (a, b, y)):
+        elif a.type.code == b.type.code == y.type.code == 1005:
             if a.offset or b.offset or y.offset:
                 return None  # 16-bit activations have no offsets
+            if call.origin_integer("tflite", "pot_scale_int16", 1) and all(is_power_of_two(t.scale) for t in (a, b, y)):
+                return self.plan_shifted_sum(call, a_at, b_at, sign)
             shift = 15
         else:
             return None
@@ -225,6 +253,18 @@ class Tflite(Exact):
             return [clamp(self.times(u[a.data[i]] + w[b.data[j]], M) + y.offset, y.quant.lo, y.quant.hi)
                     for i, j in zip(a_at, b_at)]
         return compute
+
+    @staticmethod
+    def plan_shifted_sum(call, a_at, b_at, sign):
+        """tflite.S12: ADD and SUB of scales that are powers of two."""
+        a, b, y = *call.inputs, call.outs[0]
+        if call.origin not in (("tflite", "ADD"), ("tflite", "SUB")) or max(a.scale, b.scale) != y.scale:
+            return None
+
+        def compute():
+            u, w = ([R.half_away(Fraction(v) * Fraction(t.scale) / Fraction(y.scale)) for v in t.data] for t in (a, b))
+            return [clamp(u[i] + w[j] * sign, y.quant.lo, y.quant.hi) for i, j in zip(a_at, b_at)]
+        return compute if a.dims == b.dims else None
 
     def plan_product(self, call, a_at, b_at):
         """tflite.S6, tflite.S12: MUL."""
@@ -504,6 +544,32 @@ class TfliteFloat64(TfliteLiteRt):
 
     def step_of(self, kernel, uint8):  # tflite_float64.S1
         return in_binary64 if kernel == "FC" else super().step_of(kernel, uint8)
+
+    def plan_softmax(self, call, rows):
+        """tflite_float64.S8."""
+        x, y = call.inputs[0], call.outs[0]
+        eight = x.type.eight and x.type is y.type and x.single and y.single
+        if not eight or (y.scale, y.offset) != (2.0 ** -8, -128 if y.type.code == 1003 else 0) or x.scale <= 2.0 ** -26:
+            return super().plan_softmax(call, rows)
+        other = super().plan_softmax(call, rows)
+
+        def compute():
+            if any(len(row) > 4095 for row in rows()):
+                return other()
+            m, e = pair(min(x.scale * 2.0 ** 26, 2.0 ** 31 - 1))
+            least = -math.floor(31 * 2.0 ** (26 - e))
+            out = [None] * len(x.data)
+            for row in rows():
+                greatest = max(x.data[i] for i in row)
+                below = [x.data[i] - greatest for i in row]
+                shares = [fixed_exp(high(d << e, m)) if d >= least else 0 for d in below]
+                total = sum(pot(s, 12) for s in shares)
+                zeros = 32 - total.bit_length()
+                inverse = fixed_inverse(total << zeros - 1)
+                for i, s in zip(row, shares):
+                    out[i] = clamp(pot(high(inverse, s), 35 - zeros) + y.offset, y.quant.lo, y.quant.hi)
+            return out
+        return compute
 
 
 class CmsisNn(TfliteDouble):

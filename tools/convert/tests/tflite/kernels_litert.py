@@ -3,7 +3,7 @@
 
     kernels_litert.py QTX KIND [COUNT] [SEED]
 
-Needs ai-edge-litert 2.3.0 and numpy. KIND: resize (tflite_float64.S6, tflite_half_up.S6, xnnpack.S10), conv or connected: FLOAT by int8
+Needs ai-edge-litert 2.3.0 and numpy. KIND: resize (tflite_float64.S6, tflite_half_up.S6, xnnpack.S10), added (tflite.S12), softmax (tflite_float64.S8, tflite.S8), conv or connected: FLOAT by int8
 weights (tflite_float64.S7, tflite_half_up.S7, xnnpack.S9). Each model runs in LiteRT with its
 reference kernels, its builtin ones and its delegate, and in `qtx` with the profile of each; every element must be equal. Prints for each
 profile how many elements were compared, how many differ, and how many `exact` gives otherwise.
@@ -91,7 +91,37 @@ def connected(rng):
     return file.bytes("FULLY_CONNECTED", one, [x], [y], 9), [floats(rng, [rows, depth])]
 
 
-KINDS = {"resize": resize, "conv": conv, "connected": connected}
+def added(rng):
+    """ADD or SUB of int16, mostly of scales that are powers of two, with either value of `pot_scale_int16`."""
+    name, general = ["ADD", "SUB"][rng.integers(2)], bool(rng.integers(2))
+    shape = [int(rng.integers(1, 6)), int(rng.integers(1, 60))]
+    y_scale, other = 2.0 ** -int(rng.integers(5, 15)), 2.0 ** -int(rng.integers(0, 16))
+    a_scale, b_scale = [y_scale, y_scale * other][::int(rng.choice([1, -1]))]
+    if rng.integers(4) == 0:
+        a_scale *= 0.7
+    file = File()
+    a = file.tensor("x", shape, TYPES.INT16, a_scale)
+    b = file.tensor("w", shape, TYPES.INT16, b_scale)
+    y = file.tensor("y", shape, TYPES.INT16, y_scale)
+    one = operator([a, b], [y], "AddOptions" if name == "ADD" else "SubOptions", potScaleInt16=not general)
+    return file.bytes(name, one, [a, b], [y], 4 if name == "ADD" else 5), [drawn(rng, shape, TYPES.INT16) for _ in range(2)]
+
+
+def softmax(rng):
+    """SOFTMAX of 8 bits; logits that lie close together show where sums and quotients round."""
+    data_type = int(rng.choice([TYPES.INT8, TYPES.UINT8]))
+    scale = float(rng.choice([rng.uniform(0.1, 0.35), rng.uniform(0.001, 2), 2.0 ** -int(rng.integers(0, 12)), 40]))
+    shape = [int(rng.integers(1, 90)), int(rng.choice([1, 2, 3, 5, 10, 100, 1001]))]
+    file = File()
+    x = file.tensor("x", shape, data_type, scale, 3)
+    y = file.tensor("y", shape, data_type, 2.0 ** -8, -128 if data_type == TYPES.INT8 else 0)
+    one = operator([x], [y], "SoftmaxOptions", beta=1.0)
+    greatest = np.iinfo(NUMPY[data_type]).max
+    logits = rng.integers(greatest - int(rng.choice([10, 30, 255])), greatest + 1, shape, dtype=NUMPY[data_type])
+    return file.bytes("SOFTMAX", one, [x], [y], 2), [logits]
+
+
+KINDS = {"resize": resize, "conv": conv, "connected": connected, "added": added, "softmax": softmax}
 
 
 class Comparison:
