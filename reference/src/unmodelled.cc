@@ -73,6 +73,11 @@ bool IsMean(const TypedNode& typed) {
   return HasMeanKernel(typed.arithmetic, typed.node, *typed.inputs[0], typed.y);
 }
 
+// tflite_half_up.S9.
+bool IsSum(const TypedNode& typed) {
+  return HasSumKernel(typed.arithmetic, typed.node, *typed.inputs[0], typed.y);
+}
+
 // The kernel divides by what a window holds; with padding that counts there is none.
 bool Averages(const TypedNode& typed) {
   if (typed.node.op_type == "GlobalAveragePool") {
@@ -100,6 +105,18 @@ bool LooksUp(const TypedNode& typed) {
 }
 
 bool Squashes(const TypedNode& typed) { return IsWord(typed) || LooksUp<false>(typed); }
+
+bool HasTable(const TypedNode& typed) {
+  return HasTableKernel(typed.arithmetic, typed.node, *typed.inputs[0], typed.y);
+}
+
+bool IsSwish(const TypedNode& typed) {
+  return HasSwishKernel(typed.arithmetic, *typed.inputs[0], typed.y);
+}
+
+bool IsLogSoftmax(const TypedNode& typed) {
+  return AllFloat(typed) || HasLogSoftmaxKernel(typed.arithmetic, *typed.inputs[0], typed.y);
+}
 
 bool IsRsqrt(const TypedNode& typed) {
   return StandsFor(typed.node, "RSQRT") && LooksUp<false>(typed) &&
@@ -208,20 +225,23 @@ constexpr std::array kRows = {
     Row{"ConvTranspose", Multiplies},
     Row{"Dropout", Moves},
     Row{"Equal", Compares},
+    Row{"Exp", HasTable},
     Row{"Floor", AllFloat},
     Row{"EyeLike", AllFloat},
+    Row{"Gelu", HasTable},
     Row{"Gemm", Multiplies},
     Row{"GlobalAveragePool", Averages},
     Row{"Greater", Compares},
     Row{"GreaterOrEqual", Compares},
     Row{"GridSample", IsNearest},
+    Row{"HardSwish", IsSwish},
     Row{"IsInf", Compares},
     Row{"IsNaN", Compares},
     Row{"LSTM", IsLstm},
     Row{"LeakyRelu", LooksUp<true>},
     Row{"Less", Compares},
     Row{"LessOrEqual", Compares},
-    Row{"LogSoftmax", AllFloat},
+    Row{"LogSoftmax", IsLogSoftmax},
     Row{"MatMul", Multiplies},
     Row{"Max", Moves},
     Row{"Min", Moves},
@@ -235,6 +255,7 @@ constexpr std::array kRows = {
     Row{"Pow", IsRsqrt},
     Row{"Range", AllFloat},
     Row{"ReduceMean", IsMean},
+    Row{"ReduceSum", IsSum},
     Row{"Relu", Activates},
     Row{"Resize", Resizes},
     Row{"Round", AllFloat},

@@ -15,9 +15,9 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kOne = (int64_t{1} << 31) - 1;  // in units of 2^-31
-constexpr int kInputBits = 26;                    // fractional bits of an exponent
-constexpr int kSumBits = 19;                      // fractional bits of the sum
+constexpr int64_t kNearlyOne = (int64_t{1} << 31) - 1;  // in units of 2^-31
+constexpr int kInputBits = 26;                          // fractional bits of an exponent
+constexpr int kSumBits = 19;                            // fractional bits of the sum
 
 int64_t Saturated(int64_t value) {
   using Limits = std::numeric_limits<std::int32_t>;
@@ -40,7 +40,7 @@ int64_t Exponential(int64_t a) {
                                                39332535,   720401,     242};
   constexpr int64_t kQuarter = int64_t{1} << 24, kEighth = int64_t{1} << 28;
   constexpr int64_t kThird = 715827883, kAtEighth = 1895147668;  // 1/3, exp(-1/8)
-  if (a == 0) return kOne;
+  if (a == 0) return kNearlyOne;
   const int64_t rest = (a & (kQuarter - 1)) - kQuarter;  // of [-1/4, 0)
   const int64_t x = Saturated(rest * 32) + kEighth;
   const int64_t square = High(x, x);
@@ -54,9 +54,9 @@ int64_t Exponential(int64_t a) {
 
 // 1 / half in units of 2^-30, of half in units of 2^-31: three steps of Newton's method.
 int64_t Reciprocal(int64_t half) {
-  constexpr int64_t kUnit = int64_t{1} << 29;
+  constexpr int64_t kUnit29 = int64_t{1} << 29;
   int64_t v = 1515870810 + High(half, -1010580540);  // 48/17 - 32/17 * half, in units of 2^-29
-  for (int step = 0; step < 3; ++step) v += Saturated(4 * High(v, kUnit - High(half, v)));
+  for (int step = 0; step < 3; ++step) v += Saturated(4 * High(v, kUnit29 - High(half, v)));
   return Saturated(2 * v);
 }
 

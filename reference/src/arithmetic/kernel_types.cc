@@ -21,6 +21,10 @@ bool IsPowerOfTwo(float scale) {
   return std::frexp(scale, &exponent) == 0.5F;
 }
 
+bool HasTanh(const format::Node& node) {
+  return node.op_type == "Gelu" && format::Attributes(node).String("approximate") == "tanh";
+}
+
 bool AreWords(const std::array<ValueType, 3>& types) {
   return std::ranges::all_of(types, [](const ValueType& type) {
     return type.elem_type == ElementType::kInt16Q && !HasOffset(type);
@@ -105,6 +109,12 @@ bool HasMeanKernel(const Arithmetic& arithmetic, const format::Node& node, const
   return arithmetic.litert != Arithmetic::LiteRt::kNone && is_mean && HasUnaryKernel(x, y, true);
 }
 
+bool HasSumKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
+                  const ValueType& y) {
+  const bool is_sum = !node.origin || node.origin->framework != "tflite" || StandsFor(node, "SUM");
+  return arithmetic.litert == Arithmetic::LiteRt::kBuiltin && is_sum && HasUnaryKernel(x, y, true);
+}
+
 bool HasSoftmaxKernel(const ValueType& x, const ValueType& y) {
   return Is8Bit(x) && x.elem_type == y.elem_type && HasOneScale(x) && HasOneScale(y);
 }
@@ -118,6 +128,20 @@ bool HasUnaryKernel(const ValueType& x, const ValueType& y, bool wide) {
 bool HasWordKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y) {
   return arithmetic.litert != Arithmetic::LiteRt::kNone && x.elem_type == ElementType::kInt16Q &&
          HasUnaryKernel(x, y, true) && y.quantization->scale[0] == 0x1p-15F;
+}
+
+bool HasTableKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
+                    const ValueType& y) {
+  if (arithmetic.litert == Arithmetic::LiteRt::kNone || !HasUnaryKernel(x, y, true)) return false;
+  // Beyond these scales tables of 16 bits overflow; of GELU by tanh they hang on libm's last bit.
+  return Is8Bit(x) || (x.quantization->scale[0] <= 0x1p-9F &&
+                       y.quantization->scale[0] >= 0x1p-30F && !HasTanh(node));
+}
+
+bool HasLogSoftmaxKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y) {
+  return arithmetic.litert != Arithmetic::LiteRt::kNone && HasSoftmaxKernel(x, y) &&
+         y.quantization->scale[0] == 0x1p-4F &&
+         format::OffsetAt(*y.quantization, 0) == (y.elem_type == ElementType::kInt8Q ? 127 : 255);
 }
 
 bool HasHybridKernel(const format::Node& node, const ValueType& x, const ValueType& w,

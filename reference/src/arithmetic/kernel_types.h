@@ -49,11 +49,21 @@ bool HasAverageKernel(const Arithmetic& arithmetic, const ValueType& x,
 /// MEAN, a node of that origin or of none: tflite_float64.S3, tflite_half_up.S4.
 bool HasMeanKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
                    const ValueType& y);
+/// SUM, a node of that origin or of none: tflite_half_up.S9.
+bool HasSumKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
+                  const ValueType& y);
 bool HasSoftmaxKernel(const ValueType& x, const ValueType& y);  // tflite.S8
 /// Sigmoid, Tanh, LeakyRelu, RSQRT; `wide`: of INT16Q too.  Source: tflite.S13, .S15, .S16.
 bool HasUnaryKernel(const ValueType& x, const ValueType& y, bool wide);
 /// Sigmoid, Tanh and Softmax of INT16Q: tflite_float64.S4, .S5.
 bool HasWordKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y);
+/// Exp and Gelu: tflite_float64.S9.
+bool HasTableKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
+                    const ValueType& y);
+/// HardSwish: tflite_float64.S10.
+bool HasSwishKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y);
+/// LogSoftmax of 8 bits: tflite_float64.S11.
+bool HasLogSoftmaxKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y);
 /// FULLY_CONNECTED of FLOAT by INT8Q; `bias` may be nullptr.  Source: tflite.S14.
 bool HasHybridKernel(const format::Node& node, const ValueType& x, const ValueType& w,
                      const ValueType* bias, const ValueType& y);

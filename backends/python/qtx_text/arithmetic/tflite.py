@@ -6,7 +6,7 @@ from .. import functions as F
 from .. import reals as R
 from ..reals import INF, exact, f32, is_nan
 from ..types import invalid, is_power_of_two
-from . import bilinear, litert_hybrid, tflite_lstm, tflite_words
+from . import bilinear, litert_hybrid, litert_tables, tflite_lstm, tflite_words
 from .base import BINARY32_NUMBERS, Exact, clamp
 
 
@@ -478,6 +478,10 @@ class TfliteLiteRt(TfliteDouble):
 
     def plan_function(self, call, name):
         x, y = call.inputs[0], call.outs[0]
+        if name in ("exp", "gelu"):
+            return litert_tables.plan(call, name, to_step)
+        if name == "hardswish":
+            return self.plan_swish(x, y)
         if name not in ("sigmoid", "tanh") or not tflite_words.takes(x, y) or x.scale * 12288 >= 2 ** 15:
             return super().plan_function(call, name)
         f = self.word_function(name, x.scale)
@@ -485,6 +489,52 @@ class TfliteLiteRt(TfliteDouble):
         def compute():
             table = {v: f(v) for v in set(x.data)}
             return [table[v] for v in x.data]
+        return compute
+
+    @staticmethod
+    def plan_swish(x, y):
+        """tflite_float64.S10."""
+        if not (x.type.eight and x.type is y.type and x.single and y.single):
+            return None
+        fine_scale = f32(x.scale / 128)
+        m, e = pair(R.div32(fine_scale, y.scale))
+        n, f = pair(R.div32(fine_scale, 3 / 2 ** 15))
+        if not (-14 <= e <= 0 and -14 <= f <= 15):
+            return None
+        m, n = (2 ** 15 - 1 if k >= 2 ** 31 - 1 - 2 ** 15 else k + 2 ** 15 >> 16 for k in (m, n))
+
+        def high16(a, b):
+            p = a * b
+            return R.saturate(R.toward_zero(Fraction(p + (2 ** 14 if p >= 0 else 1 - 2 ** 14), 2 ** 15)), 16)
+
+        def one(stored):
+            fine = (stored - x.offset) * 128
+            if f > 0:
+                bounded = R.saturate(2 * high16(R.saturate(fine << f - 1, 16), n), 16)
+            else:
+                bounded = pot(high16(fine, n), -f)
+            product = R.saturate(R.toward_zero(Fraction((bounded + 2 ** 15 >> 1) * high16(fine, m), 2 ** 15)), 16)
+            return clamp(pot(product, -e) + y.offset, y.quant.lo, y.quant.hi)
+        return lambda: [one(v) for v in x.data]
+
+    def plan_log_softmax(self, call, steps):
+        """tflite_float64.S11."""
+        x, y = call.inputs[0], call.outs[0]
+        if not (x.type.eight and x.type is y.type and x.single and y.single) or (
+                (y.scale, y.offset) != (2.0 ** -4, 127 if y.type.code == 1003 else 255)):
+            return super().plan_log_softmax(call, steps)
+
+        def compute():
+            out = [None] * len(x.data)
+            for row in call.rows():
+                greatest = max(x.data[i] for i in row)
+                e = [F.function32("exp", f32(-x.scale * (greatest - x.data[i]))) for i in row]
+                whole = f32(f32(x.scale * greatest) + F.function32("log", BINARY32_NUMBERS.total(e)))
+                less, ratio = R.div32(whole, y.scale), R.div32(x.scale, y.scale)
+                for i in row:
+                    v = R.half_even(exact(f32(f32(ratio * x.data[i]) - less))) + y.offset
+                    out[i] = clamp(v, y.quant.lo, y.quant.hi)
+            return out
         return compute
 
     @staticmethod
@@ -510,6 +560,23 @@ class TfliteLiteRt(TfliteDouble):
 
 class TfliteHalfUp(TfliteLiteRt):
     name = "tflite-half-up"
+
+    def plan_total(self, call, what, groups, channels):
+        x, y = call.inputs[0], call.outs[0]
+        if what != "SUM":
+            return super().plan_total(call, what, groups, channels)
+        other = call.origin[0] == "tflite" and call.origin[1] not in ("", "SUM")
+        if other or not self.activated(x, y):
+            return None
+        n = len(groups[0]) if groups else 1
+        M = R.div32(x.scale, y.scale)
+        offsets = f32(f32(-x.offset * M) * f32(n))
+
+        def stored(total):  # tflite_half_up.S9
+            v = f32(f32(f32(R.wrap(total, 32)) * M) + offsets)
+            whole = R.half_away(exact(v)) if abs(v) < 2 ** 31 else -2 ** 31
+            return R.wrap(whole + y.offset, 32)
+        return lambda: [clamp(stored(sum(x.data[i] for i in g)), y.quant.lo, y.quant.hi) for g in groups]
     blend_floats = staticmethod(bilinear.blend_by_rows)  # tflite_half_up.S6
     builtin = True  # tflite_half_up.S7
 
