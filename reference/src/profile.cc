@@ -217,7 +217,8 @@ bool IsHybrid(const format::Model& model, const format::Node& node) {
 bool HasConstantMatrix(const format::Model& model, const format::Node& node) {
   if (InitializerOf(model, node, 1) == nullptr) return false;
   const format::TensorType* w = TypeOf(model, node.inputs[1]);
-  return w != nullptr && w->quantization && w->quantization->offset_tensor.empty() &&
+  if (w == nullptr || !w->quantization) return true;
+  return w->quantization->offset_tensor.empty() &&
          std::ranges::all_of(w->quantization->offset, [](std::int32_t o) { return o == 0; });
 }
 

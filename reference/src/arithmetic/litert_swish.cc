@@ -69,7 +69,8 @@ class Swish {
 }  // namespace
 
 bool HasSwishKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y) {
-  return arithmetic.litert != Arithmetic::LiteRt::kNone && HasUnaryKernel(x, y, false) &&
+  if (arithmetic.litert == Arithmetic::LiteRt::kNone || !HasUnaryKernel(x, y, false)) return false;
+  return x.quantization != nullptr && y.quantization != nullptr &&
          Swish(x.quantization->scale[0], y.quantization->scale[0]).Applies();
 }
 
