@@ -270,19 +270,28 @@ Result<std::string> AttributeText(const Attribute& attribute, std::int64_t opset
                "a case file cannot express an attribute of this kind"};
 }
 
+Result<std::string> AttributesText(const std::vector<Attribute>& attributes, std::int64_t opset) {
+  FlowMap map;
+  for (const Attribute& attribute : attributes) {
+    QTX_ASSIGN_OR_RETURN(const std::string text, AttributeText(attribute, opset));
+    map.Add(Word(attribute.name), text);
+  }
+  return map.Take();
+}
+
 Result<std::string> OperatorText(const Operator& op) {
   FlowMap map;
   map.Add("type", Word(op.type));
   if (!op.domain.empty()) map.Add("domain", Quoted(op.domain));
   map.Add("opset", Text(op.opset));
-  if (!op.origin.empty()) map.Add("origin", Quoted(op.origin));
-  if (op.attributes.empty()) return map.Take();
-  FlowMap attributes;
-  for (const Attribute& attribute : op.attributes) {
-    QTX_ASSIGN_OR_RETURN(const std::string text, AttributeText(attribute, op.opset));
-    attributes.Add(Word(attribute.name), text);
+  if (op.origin) map.Add("origin", Quoted(op.origin->framework + "/" + op.origin->op_type));
+  if (op.origin && !op.origin->attributes.empty()) {
+    QTX_ASSIGN_OR_RETURN(const std::string text, AttributesText(op.origin->attributes, op.opset));
+    map.Add("origin_attributes", text);
   }
-  map.Add("attributes", attributes.Take());
+  if (op.attributes.empty()) return map.Take();
+  QTX_ASSIGN_OR_RETURN(const std::string text, AttributesText(op.attributes, op.opset));
+  map.Add("attributes", text);
   return map.Take();
 }
 
@@ -293,9 +302,11 @@ std::string Names(const std::vector<std::string>& names) {
 }
 
 Result<std::string> NodeText(const format::Node& node, std::int64_t opset) {
-  Operator op{
-      .type = node.op_type, .domain = node.domain, .opset = opset, .attributes = node.attributes};
-  if (node.origin) op.origin = node.origin->framework + "/" + node.origin->op_type;
+  const Operator op{.type = node.op_type,
+                    .domain = node.domain,
+                    .opset = opset,
+                    .attributes = node.attributes,
+                    .origin = node.origin};
   FlowMap map;
   QTX_ASSIGN_OR_RETURN(const std::string op_text, OperatorText(op));
   map.Add("op", op_text);

@@ -190,11 +190,7 @@ format::Node NodeOf(const Operator& op, std::string name) {
   node.op_type = op.type;
   node.domain = op.domain;
   node.attributes = op.attributes;
-  if (const std::size_t slash = op.origin.find('/'); slash != std::string::npos) {
-    node.origin.emplace();
-    node.origin->framework = op.origin.substr(0, slash);
-    node.origin->op_type = op.origin.substr(slash + 1);
-  }
+  node.origin = op.origin;
   return node;
 }
 

@@ -94,10 +94,36 @@ Result<format::Attribute> ParseBody(const std::string& name, const Yaml& node, c
   return attribute;
 }
 
+// The keys `origin` and `origin_attributes` of an operator.
+Result<std::optional<format::Origin>> ParseOrigin(const Yaml& op, const Place& place) {
+  const Yaml* name = op.Find("origin");
+  const Yaml* attributes = op.Find("origin_attributes");
+  const Place below = place.Child("origin_attributes");
+  if (name == nullptr && attributes == nullptr) return std::optional<format::Origin>();
+  if (name == nullptr) return Refuse(below, *attributes, "expected the key 'origin', too");
+  QTX_ASSIGN_OR_RETURN(const std::string text, ReadString(*name, place.Child("origin")));
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) {
+    return Refuse(place.Child("origin"), *name, "expected FRAMEWORK/OP_TYPE");
+  }
+  format::Origin origin;
+  origin.framework = text.substr(0, slash);
+  origin.op_type = text.substr(slash + 1);
+  if (attributes == nullptr) return std::optional(std::move(origin));
+  if (!attributes->is_map()) return Refuse(below, *attributes, "expected a map");
+  for (std::size_t i = 0; i < attributes->keys.size(); ++i) {
+    const std::string& key = attributes->keys[i];
+    QTX_ASSIGN_OR_RETURN(origin.attributes.emplace_back(),
+                         ParseAttribute(key, attributes->items[i], below.Child(key)));
+  }
+  return std::optional(std::move(origin));
+}
+
 }  // namespace
 
 Result<Operator> ParseOperator(const Yaml& node, const Place& place) {
-  QTX_RETURN_IF_ERROR(ExpectMap(node, place, {"type", "domain", "opset", "origin", "attributes"}));
+  QTX_RETURN_IF_ERROR(ExpectMap(
+      node, place, {"type", "domain", "opset", "origin", "origin_attributes", "attributes"}));
   const Yaml* type = node.Find("type");
   if (type == nullptr) return Refuse(place, node, "missing key 'type'");
   Operator op;
@@ -111,12 +137,7 @@ Result<Operator> ParseOperator(const Yaml& node, const Place& place) {
       return Refuse(place.Child("opset"), *opset, "expected 1 to " + std::to_string(kMaxOpset));
     }
   }
-  if (const Yaml* origin = node.Find("origin")) {
-    QTX_ASSIGN_OR_RETURN(op.origin, ReadString(*origin, place.Child("origin")));
-    if (op.origin.find('/') == std::string::npos) {
-      return Refuse(place.Child("origin"), *origin, "expected FRAMEWORK/OP_TYPE");
-    }
-  }
+  QTX_ASSIGN_OR_RETURN(op.origin, ParseOrigin(node, place));
   const Yaml* attributes = node.Find("attributes");
   if (attributes == nullptr) return op;
   const Place below = place.Child("attributes");

@@ -102,7 +102,7 @@ Operator OperatorOf(const TestModel& test) {
   for (const format::OpsetImport& opset : test.opset_imports) {
     if (opset.domain.empty() || opset.domain == "ai.onnx") op.opset = opset.version;
   }
-  if (node.origin) op.origin = node.origin->framework + "/" + node.origin->op_type;
+  op.origin = node.origin;
   return op;
 }
 

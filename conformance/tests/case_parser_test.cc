@@ -120,11 +120,16 @@ TEST(ParseCases, EncodesSmallFloatsThatAreRepresentable) {
 
 TEST(ParseCases, ReadsTheOriginOfTheNode) {
   const auto cases = Parse(
-      "{id: q/r, spec: q.S1, why: w, op: {type: Identity, origin: tflite/RSQRT},"
+      "{id: q/r, spec: q.S1, why: w, op: {type: Identity, origin: tflite/RSQRT, origin_attributes: "
+      "{n: 3}},"
       " inputs: {x: {type: float, data: [1.0]}}, expect: {y: {type: float, data: [1.0]}},"
       " derivation: d}");
   ASSERT_EQ(cases.size(), 1U);
-  EXPECT_EQ(cases[0].op->origin, "tflite/RSQRT");
+  ASSERT_TRUE(cases[0].op->origin.has_value());
+  EXPECT_EQ(cases[0].op->origin->framework, "tflite");
+  EXPECT_EQ(cases[0].op->origin->op_type, "RSQRT");
+  ASSERT_EQ(cases[0].op->origin->attributes.size(), 1U);
+  EXPECT_EQ(cases[0].op->origin->attributes[0], format::Attribute::Int("n", 3));
 }
 
 TEST(ParseCases, ReadsWhatOnlyFormatCasesWrite) {

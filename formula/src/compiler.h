@@ -89,6 +89,7 @@ class Compiler {
   Result<Code> Range(const Node& node);
   Result<Code> Given(const Node& node, bool as_input);
   Result<Code> Origin(const Node& node) const;
+  Result<Code> OriginInteger(const Node& node);
   Result<void> Children(const Node& node, std::size_t from, Code& code);
   Result<Code> Argument(const Node& node);
   Code CallOf(int routine) const;

@@ -81,6 +81,7 @@ Result<Code> Compiler::CallFunction(const Node& node, const FunctionRow& row) {
     return Given(node, row.function == Function::kIsInput);
   }
   if (row.function == Function::kOrigin) return Origin(node);
+  if (row.function == Function::kOriginInteger) return OriginInteger(node);
   if (row.function == Function::kClamp && node.children.size() == 2) {
     return Refuse(node.place, "found 2 arguments of clamp, expected 1 or 3");
   }
@@ -119,6 +120,24 @@ Result<Code> Compiler::Origin(const Node& node) const {
   const auto& origin = scope_.origin();
   const bool of_framework = origin && origin->framework == framework.text;
   return Make(Value(of_framework ? origin->op_type : std::string()));
+}
+
+// An attribute of what the node was, else what the third argument says.
+Result<Code> Compiler::OriginInteger(const Node& node) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (node.children[i].kind != Node::Kind::kText) {
+      return Refuse(node.children[i].place, "expected a text");
+    }
+  }
+  const auto& origin = scope_.origin();
+  if (origin && origin->framework == node.children[0].text) {
+    const auto found =
+        std::ranges::find(origin->attributes, node.children[1].text, &format::Attribute::name);
+    if (found != origin->attributes.end() && found->type == format::AttributeType::kInt) {
+      return Make(Value(found->i));
+    }
+  }
+  return Any(node.children[2]);
 }
 
 Result<void> Compiler::CheckCount(const Node& node, std::size_t least, std::size_t most) const {

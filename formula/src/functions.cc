@@ -94,6 +94,7 @@ constexpr std::array kFunctions = {
     FunctionRow{"given", Function::kGiven, 1, 1},
     FunctionRow{"is_input", Function::kIsInput, 1, 1},
     FunctionRow{"origin_op", Function::kOrigin, 1, 1},
+    FunctionRow{"origin_integer", Function::kOriginInteger, 3, 3},
 };
 
 using OnInterval = int (*)(mpfi_ptr, mpfi_srcptr);

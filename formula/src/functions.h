@@ -92,6 +92,7 @@ enum class Function {
   kGiven,
   kIsInput,
   kOrigin,
+  kOriginInteger,
 };
 
 struct FunctionRow {

@@ -267,6 +267,20 @@ TEST(Compute, KnowsWhatANodeWas) {
   EXPECT_THAT(formulas.Run({&x}, "a"), ElementsAre(1, 2)) << formulas.error();
 }
 
+TEST(Compute, KnowsAnIntegerOfWhatANodeWas) {
+  Formulas formulas("y = x", "otherwise exact\nfor T(x)\ny = x + origin_integer(\"f\", \"n\", 5)");
+  const format::Tensor x = Ints({2}, {1, 2});
+  EXPECT_THAT(formulas.Run({&x}, "a"), ElementsAre(6, 7)) << formulas.error();
+  formulas.node().origin.emplace();
+  formulas.node().origin->framework = "f";
+  formulas.node().origin->attributes = {format::Attribute::Float("n", 3)};
+  EXPECT_THAT(formulas.Run({&x}, "a"), ElementsAre(6, 7)) << formulas.error();
+  formulas.node().origin->attributes = {format::Attribute::Int("n", 3)};
+  EXPECT_THAT(formulas.Run({&x}, "a"), ElementsAre(4, 5)) << formulas.error();
+  formulas.node().origin->framework = "g";
+  EXPECT_THAT(formulas.Run({&x}, "a"), ElementsAre(6, 7)) << formulas.error();
+}
+
 // spec/README.md, "What a formula holds for": without `for`, for all operators.
 TEST(Compute, RefusesWhatAnArithmeticDoesNotTake) {
   Formulas formulas("y = x", "otherwise exact\nrequire length(node_scales) > 0");

@@ -21,6 +21,7 @@ constexpr std::string_view kProducts =
 constexpr std::string_view kHybrids = "CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED";
 
 constexpr std::array kReferenceKernels = {
+    ProfileRule{"SUM", "INT8Q UINT8Q INT16Q", When::kAlways, ""},
     ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, "tflite-float64"},
     ProfileRule{kHybrids, "FLOAT", When::kHybrid, "tflite-float64"},
     ProfileRule{kProducts, "FLOAT", When::kQuantizedWeights, ""},
@@ -212,6 +213,15 @@ bool IsHybrid(const format::Model& model, const format::Node& node) {
                                    &format::Attribute::name) != attributes.end();
 }
 
+// The delegate takes no w with an offset.
+bool HasConstantMatrix(const format::Model& model, const format::Node& node) {
+  if (InitializerOf(model, node, 1) == nullptr) return false;
+  const format::TensorType* w = TypeOf(model, node.inputs[1]);
+  if (w == nullptr || !w->quantization) return true;
+  return w->quantization->offset_tensor.empty() &&
+         std::ranges::all_of(w->quantization->offset, [](std::int32_t o) { return o == 0; });
+}
+
 // The ratios of xnnpack.S4.
 bool HasSums(const format::Model& model, const format::Node& node) {
   return HasXnnpackRatio(FactorOf(model, node, 0)) && HasXnnpackRatio(FactorOf(model, node, 1));
@@ -234,7 +244,7 @@ bool Holds(const ProfileRule& rule, std::string_view kernel, const format::Model
   if (!Lists(rule.kernels, kernel) || !Lists(rule.types, format::Name(x))) return false;
   switch (rule.when) {
     case When::kConstantMatrix:
-      return InitializerOf(model, node, 1) != nullptr;
+      return HasConstantMatrix(model, node);
     case When::kToByte:
       return ToByte(model, node);
     case When::kQuantizedWeights:

@@ -61,15 +61,21 @@ bool Compares(const TypedNode& typed) {
   });
 }
 
-template <bool kMultiplies>
 bool Combines(const TypedNode& typed) {
-  return typed.Has(1) && HasBinaryKernel(typed.arithmetic, kMultiplies,
-                                         {*typed.inputs[0], *typed.inputs[1], typed.y});
+  if (!typed.Has(1)) return false;
+  const std::array<ValueType, 3> types = {*typed.inputs[0], *typed.inputs[1], typed.y};
+  return HasBinaryKernel(typed.arithmetic, typed.node, types) ||
+         HasShiftedSum(typed.arithmetic, typed.node, types);
 }
 
 // tflite_float64.S3.
 bool IsMean(const TypedNode& typed) {
   return HasMeanKernel(typed.arithmetic, typed.node, *typed.inputs[0], typed.y);
+}
+
+// tflite_half_up.S9.
+bool IsSum(const TypedNode& typed) {
+  return HasSumKernel(typed.arithmetic, typed.node, *typed.inputs[0], typed.y);
 }
 
 // The kernel divides by what a window holds; with padding that counts there is none.
@@ -99,6 +105,18 @@ bool LooksUp(const TypedNode& typed) {
 }
 
 bool Squashes(const TypedNode& typed) { return IsWord(typed) || LooksUp<false>(typed); }
+
+bool HasTable(const TypedNode& typed) {
+  return HasTableKernel(typed.arithmetic, typed.node, *typed.inputs[0], typed.y);
+}
+
+bool IsSwish(const TypedNode& typed) {
+  return HasSwishKernel(typed.arithmetic, *typed.inputs[0], typed.y);
+}
+
+bool IsLogSoftmax(const TypedNode& typed) {
+  return AllFloat(typed) || HasLogSoftmaxKernel(typed.arithmetic, *typed.inputs[0], typed.y);
+}
 
 bool IsRsqrt(const TypedNode& typed) {
   return StandsFor(typed.node, "RSQRT") && LooksUp<false>(typed) &&
@@ -195,7 +213,7 @@ struct Row {
 // Operators but those that copy elements of their first input.
 constexpr std::array kRows = {
     Row{"Abs", AllFloat},
-    Row{"Add", Combines<false>},
+    Row{"Add", Combines},
     Row{"And", Moves},
     Row{"AveragePool", Averages},
     Row{"Cast", ChangesType},
@@ -207,25 +225,28 @@ constexpr std::array kRows = {
     Row{"ConvTranspose", Multiplies},
     Row{"Dropout", Moves},
     Row{"Equal", Compares},
+    Row{"Exp", HasTable},
     Row{"Floor", AllFloat},
     Row{"EyeLike", AllFloat},
+    Row{"Gelu", HasTable},
     Row{"Gemm", Multiplies},
     Row{"GlobalAveragePool", Averages},
     Row{"Greater", Compares},
     Row{"GreaterOrEqual", Compares},
     Row{"GridSample", IsNearest},
+    Row{"HardSwish", IsSwish},
     Row{"IsInf", Compares},
     Row{"IsNaN", Compares},
     Row{"LSTM", IsLstm},
     Row{"LeakyRelu", LooksUp<true>},
     Row{"Less", Compares},
     Row{"LessOrEqual", Compares},
-    Row{"LogSoftmax", AllFloat},
+    Row{"LogSoftmax", IsLogSoftmax},
     Row{"MatMul", Multiplies},
     Row{"Max", Moves},
     Row{"Min", Moves},
     Row{"Mod", AllFloat},
-    Row{"Mul", Combines<true>},
+    Row{"Mul", Combines},
     Row{"Neg", AllFloat},
     Row{"Not", Moves},
     Row{"OneHot", Moves},
@@ -234,6 +255,7 @@ constexpr std::array kRows = {
     Row{"Pow", IsRsqrt},
     Row{"Range", AllFloat},
     Row{"ReduceMean", IsMean},
+    Row{"ReduceSum", IsSum},
     Row{"Relu", Activates},
     Row{"Resize", Resizes},
     Row{"Round", AllFloat},
@@ -241,7 +263,7 @@ constexpr std::array kRows = {
     Row{"Sigmoid", Squashes},
     Row{"Sign", AllFloat},
     Row{"Softmax", Shares},
-    Row{"Sub", Combines<false>},
+    Row{"Sub", Combines},
     Row{"Tanh", Squashes},
     Row{"Trilu", Moves},
     Row{"Where", Moves},

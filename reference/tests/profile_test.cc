@@ -69,6 +69,22 @@ TEST(Profile, DelegatesAsLiteRtDoes) {
   }
 }
 
+TEST(Profile, DelegatesNoConstantMatrixWithAnOffset) {
+  const Profile& profile = **FindProfile("litert-xnnpack");
+  constexpr auto kInt8 = ElementType::kInt8Q;
+  format::Model model = ModelOf({"BATCH_MATMUL", kInt8, kInt8, true, ""});
+  format::ValueInfo& w = model.graph.values.emplace_back();
+  w.name = "w";
+  w.type.emplace();
+  w.type->elem_type = kInt8;
+  w.type->quantization.emplace();
+  for (const std::int32_t offset : {0, 5}) {
+    w.type->quantization->offset = {offset};
+    EXPECT_EQ(ArithmeticOf(profile, model, model.graph.nodes[0]),
+              offset == 0 ? "xnnpack" : "tflite-half-up");
+  }
+}
+
 TEST(Profile, NamesNodesWithoutAKernel) {
   const Profile& profile = **FindProfile("litert-xnnpack");
   const auto assigned =
@@ -154,7 +170,7 @@ std::string WordsOf(ProfileRule::When when) {
   using When = ProfileRule::When;
   static const std::map<When, std::string> words = {
       {When::kAlways, ""},
-      {When::kConstantMatrix, "w is an initializer"},
+      {When::kConstantMatrix, "w is an initializer without an offset"},
       {When::kToByte, "y has 8 bits"},
       {When::kQuantizedWeights, "w is quantized (dynamic range)"},
       {When::kNoOrigin, "none of TFLite's own nodes"},

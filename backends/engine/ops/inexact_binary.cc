@@ -256,6 +256,12 @@ struct Types {
   }
 };
 
+// ADD or SUB of a TFLite file, which says by an option which kernel it has: tflite.S12.
+bool HasKernelByOption(const NodePlan& node, const Types& types) {
+  const bool named = ComesFromTflite(node.node(), "ADD") || ComesFromTflite(node.node(), "SUB");
+  return named && types.All(ElementType::kInt16Q, ElementType::kInt16Q);
+}
+
 // The types of TFLite's kernels: 8 bits, or 16 without offsets; with all three scales powers of two
 // ADD and SUB have a kernel that no clause states.
 bool HasKernel(const Types& types, BinaryOperation operation) {
@@ -334,6 +340,9 @@ StepResult MakeGeneral(const NodePlan& node, BinaryOperation operation, const Ty
 Maybe PrepareInexactBinary(const NodePlan& node, BinaryOperation operation) {
   if (node.arithmetic() == Arithmetic::kExact) return Maybe(std::nullopt);
   QTX_ASSIGN_OR_RETURN(const Types types, TypesOf(node));
+  if (IsTflite(node.arithmetic()) && HasKernelByOption(node, types)) {
+    return node.Unsupported("a sum of INT16Q, whose kernel an option of the TFLite file chooses");
+  }
   if (IsTflite(node.arithmetic()) && !HasKernel(types, operation)) {
     return Maybe(std::nullopt);
   }

@@ -227,7 +227,12 @@ class Graph:
                       "equation": "einsum.C2"}.get(name, "graph.C6")
             require(name in attrs, clause, "no " + name)
         origin = (node.origin.framework or "", node.origin.op_type or "") if node.origin else ("", "")
-        return op, attrs, opset, inputs, outputs, origin
+        return op, attrs, opset, inputs, outputs, origin, self.origin_integers(node.origin)
+
+    @staticmethod
+    def origin_integers(origin):
+        found = (decode("ATTRIBUTE", data) for data in origin.attributes) if origin else ()
+        return {a.name: a.i or 0 for a in found if a.type == ATTRIBUTE_TYPES["i"]}
 
     def check_origin(self, node):
         """origin.C1, C2."""
@@ -240,12 +245,13 @@ class Graph:
                     "group " + o.group)
 
     def call(self, node, values):
-        op, attrs, opset, inputs, outputs, origin = node
+        op, attrs, opset, inputs, outputs, origin, integers = node
         tensors = [values[i] if i else None for i in inputs]
         while len(tensors) > op.inputs[0] and tensors[-1] is None:
             tensors.pop()
         declared = [(v.type, v.shape, v.quant) if v else (None, None, None) for v in map(self.declared.get, outputs)]
         call = Call(op, op.stem, op.name, "", attrs, opset, self.arithmetic, tensors, declared, origin)
+        call.origin_integers = integers
         call.blank = [not name for name in outputs]
         return call
 

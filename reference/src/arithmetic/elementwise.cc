@@ -141,8 +141,8 @@ Result<format::Tensor> ConvertAll(const Call& call, const Operand& input) {
   return output.Take();
 }
 
-Combiner::Combiner(Binary kind, const Arithmetic& arithmetic, const Operand& a, const Operand& b,
-                   Output* output)
+Combiner::Combiner(Binary kind, const format::Node& node, const Arithmetic& arithmetic,
+                   const Operand& a, const Operand& b, Output* output)
     : kind_(kind),
       domain_(DomainFor(arithmetic, *output)),
       add_(arithmetic.add),
@@ -155,10 +155,12 @@ Combiner::Combiner(Binary kind, const Arithmetic& arithmetic, const Operand& a, 
     path_ = Path::kBytes;
     return;
   }
-  if (!HasBinaryKernel(arithmetic, kind == Binary::kMul,
-                       {a.tensor(), b.tensor(), output->tensor()})) {
+  const std::array<ValueType, 3> types = {a.tensor(), b.tensor(), output->tensor()};
+  if (HasShiftedSum(arithmetic, node, types) && a.tensor().dims == b.tensor().dims) {
+    PreparePowers();
     return;
   }
+  if (!HasBinaryKernel(arithmetic, node, types)) return;
   if (!Is8Bit(a.tensor())) add_.left_shift = add_.wide_left_shift;
   const float sa = a.scale(0);
   const float sb = b.scale(0);
@@ -189,6 +191,16 @@ void Combiner::PrepareShifted(const RequantizeRecipe& rescale) {
   a_factor_ = ToFixed(sa / twice);
   b_factor_ = ToFixed(sb / twice);
   y_factor_ = ToFixed(twice / (headroom * static_cast<double>(output_->scale(0))));
+}
+
+// tflite.S12: one addend has the scale of the sum, the other is shifted to it.
+void Combiner::PreparePowers() {
+  path_ = Path::kPowers;
+  const auto shift = [this](const Operand& addend) {
+    return std::ilogb(output_->scale(0)) - std::ilogb(addend.scale(0));
+  };
+  a_shift_ = shift(*a_);
+  b_shift_ = shift(*b_);
 }
 
 // xnnpack.S4: the larger ratio has mantissa_bits bits, the other the same shift.
@@ -264,6 +276,10 @@ void Combiner::Put(std::int64_t element, std::int64_t ia, std::int64_t ib) {
   std::int64_t sum = 0;
   if (path_ == Path::kProduct) return requantizers_[0].Put(element, 0, a * b);
   if (path_ == Path::kShifted) sum = ShiftedSum(a, b);
+  if (path_ == Path::kPowers) {
+    sum = RoundShift(a, a_shift_, TieRule::kHalfAway) +
+          sign * RoundShift(b, b_shift_, TieRule::kHalfAway);
+  }
   if (path_ == Path::kCommonShift) {
     sum = RoundShift(a * a_mantissa_ + sign * b * b_mantissa_, shift_, add_.tie);
   }

@@ -58,19 +58,20 @@ enum class Binary { kAdd, kSub, kMul };
 /// Combines pairs of elements. Borrows its operands and the output.
 class Combiner {
  public:
-  Combiner(Binary kind, const Arithmetic& arithmetic, const Operand& a, const Operand& b,
-           Output* output);
+  Combiner(Binary kind, const format::Node& node, const Arithmetic& arithmetic, const Operand& a,
+           const Operand& b, Output* output);
   void Put(std::int64_t element, std::int64_t ia, std::int64_t ib);
 
  private:
   void PutExact(std::int64_t element, std::int64_t ia, std::int64_t ib);
   void PutFloat32(std::int64_t element, std::int64_t ia, std::int64_t ib);
   void PrepareShifted(const RequantizeRecipe& rescale);
+  void PreparePowers();
   void PrepareCommonShift();
   std::int64_t ShiftedSum(std::int64_t a, std::int64_t b) const;
 
   // kReals: as the domain says. The others take three 8-bit tensors with one scale each.
-  enum class Path { kReals, kProduct, kShifted, kCommonShift, kEach, kBytes };
+  enum class Path { kReals, kProduct, kShifted, kPowers, kCommonShift, kEach, kBytes };
 
   Binary kind_;
   Domain domain_;
@@ -83,6 +84,7 @@ class Combiner {
   FixedMultiplier a_factor_, b_factor_, y_factor_;  // kShifted
   RequantizeRecipe::Rounds rounds_ = RequantizeRecipe::Rounds::kOnce;  // kShifted
   TieRule tie_ = TieRule::kHalfUp;                                     // kShifted
+  int a_shift_ = 0, b_shift_ = 0;                                      // kPowers
   std::int64_t a_mantissa_ = 0;                                        // kCommonShift
   std::int64_t b_mantissa_ = 0;
   int shift_ = 0;

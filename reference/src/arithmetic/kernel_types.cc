@@ -21,6 +21,25 @@ bool IsPowerOfTwo(float scale) {
   return std::frexp(scale, &exponent) == 0.5F;
 }
 
+bool HasTanh(const format::Node& node) {
+  return node.op_type == "Gelu" && format::Attributes(node).String("approximate") == "tanh";
+}
+
+bool AreWords(const std::array<ValueType, 3>& types) {
+  return std::ranges::all_of(types, [](const ValueType& type) {
+    return type.elem_type == ElementType::kInt16Q && !HasOffset(type);
+  });
+}
+
+// ADD and SUB of scales that are all powers of two have another kernel, unless the file says
+// otherwise: tflite.S12.
+bool Shifts(const format::Node& node, const std::array<ValueType, 3>& types) {
+  return OriginInt(node, "pot_scale_int16", 1) != 0 &&
+         std::ranges::all_of(types, [](const ValueType& type) {
+           return IsPowerOfTwo(type.quantization->scale[0]);
+         });
+}
+
 }  // namespace
 
 bool StandsFor(const format::Node& node, std::string_view kernel) {
@@ -50,17 +69,30 @@ bool Is8Bit(const ValueType& type) {
   return type.elem_type == ElementType::kInt8Q || type.elem_type == ElementType::kUint8Q;
 }
 
-bool HasBinaryKernel(const Arithmetic& arithmetic, bool multiplies,
+std::int64_t OriginInt(const format::Node& node, std::string_view name, std::int64_t otherwise) {
+  if (!node.origin || node.origin->framework != "tflite") return otherwise;
+  const auto found = std::ranges::find(node.origin->attributes, name, &format::Attribute::name);
+  const bool has =
+      found != node.origin->attributes.end() && found->type == format::AttributeType::kInt;
+  return has ? found->i : otherwise;
+}
+
+bool HasBinaryKernel(const Arithmetic& arithmetic, const format::Node& node,
                      const std::array<ValueType, 3>& types) {
   if (!std::ranges::all_of(types, HasOneScale)) return false;
   if (std::ranges::all_of(types, Is8Bit)) return true;
-  const bool wide = std::ranges::all_of(types, [](const ValueType& type) {
-    return type.elem_type == ElementType::kInt16Q && !HasOffset(type);
-  });
-  // ADD and SUB of scales that are all powers of two have another kernel: tflite.S12.
-  const bool shifts = std::ranges::all_of(
-      types, [](const ValueType& type) { return IsPowerOfTwo(type.quantization->scale[0]); });
-  return wide && HasWideKernels(arithmetic) && (multiplies || !shifts);
+  const bool sums = node.op_type == "Add" || node.op_type == "Sub";
+  return AreWords(types) && HasWideKernels(arithmetic) && !(sums && Shifts(node, types));
+}
+
+bool HasShiftedSum(const Arithmetic& arithmetic, const format::Node& node,
+                   const std::array<ValueType, 3>& types) {
+  if (!HasWideKernels(arithmetic) || !std::ranges::all_of(types, HasOneScale) || !AreWords(types)) {
+    return false;
+  }
+  const auto scale = [&types](std::size_t i) { return types[i].quantization->scale[0]; };
+  return (StandsFor(node, "ADD") || StandsFor(node, "SUB")) && Shifts(node, types) &&
+         std::max(scale(0), scale(1)) == scale(2);
 }
 
 bool HasAverageKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y) {
@@ -77,6 +109,12 @@ bool HasMeanKernel(const Arithmetic& arithmetic, const format::Node& node, const
   return arithmetic.litert != Arithmetic::LiteRt::kNone && is_mean && HasUnaryKernel(x, y, true);
 }
 
+bool HasSumKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
+                  const ValueType& y) {
+  const bool is_sum = !node.origin || node.origin->framework != "tflite" || StandsFor(node, "SUM");
+  return arithmetic.litert == Arithmetic::LiteRt::kBuiltin && is_sum && HasUnaryKernel(x, y, true);
+}
+
 bool HasSoftmaxKernel(const ValueType& x, const ValueType& y) {
   return Is8Bit(x) && x.elem_type == y.elem_type && HasOneScale(x) && HasOneScale(y);
 }
@@ -90,6 +128,20 @@ bool HasUnaryKernel(const ValueType& x, const ValueType& y, bool wide) {
 bool HasWordKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y) {
   return arithmetic.litert != Arithmetic::LiteRt::kNone && x.elem_type == ElementType::kInt16Q &&
          HasUnaryKernel(x, y, true) && y.quantization->scale[0] == 0x1p-15F;
+}
+
+bool HasTableKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
+                    const ValueType& y) {
+  if (arithmetic.litert == Arithmetic::LiteRt::kNone || !HasUnaryKernel(x, y, true)) return false;
+  // Beyond these scales tables of 16 bits overflow; of GELU by tanh they hang on libm's last bit.
+  return Is8Bit(x) || (x.quantization->scale[0] <= 0x1p-9F &&
+                       y.quantization->scale[0] >= 0x1p-30F && !HasTanh(node));
+}
+
+bool HasLogSoftmaxKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y) {
+  return arithmetic.litert != Arithmetic::LiteRt::kNone && HasSoftmaxKernel(x, y) &&
+         y.quantization->scale[0] == 0x1p-4F &&
+         format::OffsetAt(*y.quantization, 0) == (y.elem_type == ElementType::kInt8Q ? 127 : 255);
 }
 
 bool HasHybridKernel(const format::Node& node, const ValueType& x, const ValueType& w,

@@ -34,20 +34,36 @@ bool HasOffset(const ValueType& type);
 /// INT8Q or UINT8Q.
 bool Is8Bit(const ValueType& type);
 
-/// Add and Sub, or Mul, of a and b to y, in that order: tflite.S5, .S6, .S12, and the kernels of
-/// other systems.
-bool HasBinaryKernel(const Arithmetic& arithmetic, bool multiplies,
+/// The integer attribute of a TFLite operator that the node stands for, else `otherwise`.
+std::int64_t OriginInt(const format::Node& node, std::string_view name, std::int64_t otherwise);
+
+/// Add and Sub, or another operator that multiplies, of a and b to y, in that order: tflite.S5,
+/// .S6, .S12, and the kernels of other systems.
+bool HasBinaryKernel(const Arithmetic& arithmetic, const format::Node& node,
                      const std::array<ValueType, 3>& types);
+/// ADD and SUB that shift one addend, by the power of two of their scales: tflite.S12.
+bool HasShiftedSum(const Arithmetic& arithmetic, const format::Node& node,
+                   const std::array<ValueType, 3>& types);
 bool HasAverageKernel(const Arithmetic& arithmetic, const ValueType& x,
                       const ValueType& y);  // tflite.S7, .S12
 /// MEAN, a node of that origin or of none: tflite_float64.S3, tflite_half_up.S4.
 bool HasMeanKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
                    const ValueType& y);
+/// SUM, a node of that origin or of none: tflite_half_up.S9.
+bool HasSumKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
+                  const ValueType& y);
 bool HasSoftmaxKernel(const ValueType& x, const ValueType& y);  // tflite.S8
 /// Sigmoid, Tanh, LeakyRelu, RSQRT; `wide`: of INT16Q too.  Source: tflite.S13, .S15, .S16.
 bool HasUnaryKernel(const ValueType& x, const ValueType& y, bool wide);
 /// Sigmoid, Tanh and Softmax of INT16Q: tflite_float64.S4, .S5.
 bool HasWordKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y);
+/// Exp and Gelu: tflite_float64.S9.
+bool HasTableKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
+                    const ValueType& y);
+/// HardSwish: tflite_float64.S10.
+bool HasSwishKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y);
+/// LogSoftmax of 8 bits: tflite_float64.S11.
+bool HasLogSoftmaxKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y);
 /// FULLY_CONNECTED of FLOAT by INT8Q; `bias` may be nullptr.  Source: tflite.S14.
 bool HasHybridKernel(const format::Node& node, const ValueType& x, const ValueType& w,
                      const ValueType* bias, const ValueType& y);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arithmetic/byte_kernels.h"
+#include "arithmetic/fixed_softmax.h"
 #include "arithmetic/function.h"
 #include "arithmetic/kernel_types.h"
 #include "arithmetic/tflite_kernels.h"
@@ -138,6 +139,25 @@ void PutStoredRow(const Operand& input, std::span<const std::int64_t> row, Outpu
   }
 }
 
+// LiteRT's LOG_SOFTMAX of 8 bits: tflite_float64.S11.
+void PutStoredLogRow(const Operand& input, std::span<const std::int64_t> row, Output* output) {
+  std::int32_t max = std::numeric_limits<std::int32_t>::min();
+  for (const std::int64_t i : row) max = std::max(max, input.stored(i));
+  const float scale = input.scale(0);
+  float sum = 0;
+  for (const std::int64_t i : row) {
+    sum += Exp32(-scale * static_cast<float>(max - input.stored(i)));
+  }
+  const float ratio = scale / output->scale(0);
+  const float logarithm = scale * static_cast<float>(max) + NearestFloat(Logarithm(), sum);
+  const float subtrahend = logarithm / output->scale(0);
+  for (const std::int64_t i : row) {
+    const float steps = ratio * static_cast<float>(input.stored(i)) - subtrahend;
+    output->PutStored(i, QuantizedQuotient(steps, output->offset(i), QuantizeRecipe{},
+                                           output->min(), output->max()));
+  }
+}
+
 // e^x in binary32.
 float NearestExponential(double x) {
   const double value = std::exp(x);  // within 1 ulp, as in Exp32
@@ -179,8 +199,15 @@ void PutSoftmaxRow(const Arithmetic& arithmetic, RowFunction function, const Ope
       HasWordKernel(arithmetic, input.tensor(), output->tensor())) {
     return PutWordSoftmaxRow(input, row, output);
   }
+  if (!log && arithmetic.litert == Arithmetic::LiteRt::kReference &&
+      HasFixedSoftmax(input, row.size(), *output)) {
+    return PutFixedSoftmaxRow(input, row, output);
+  }
   if (domain == Domain::kStored && !log && HasSoftmaxKernel(input.tensor(), output->tensor())) {
     return PutStoredRow(input, row, output);
+  }
+  if (log && HasLogSoftmaxKernel(arithmetic, input.tensor(), output->tensor())) {
+    return PutStoredLogRow(input, row, output);
   }
   if (!log && HasByteKernel(arithmetic, {&input}, *output)) return PutTableRow(input, row, output);
   ExactRow exact(input, row);

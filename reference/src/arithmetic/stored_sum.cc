@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "arithmetic/kernel_types.h"
 
@@ -33,6 +34,12 @@ std::int64_t CutHalfAway(float value) {
   return static_cast<std::int64_t>(std::trunc(value + (value > 0 ? 0.5F : -0.5F)));
 }
 
+// An int32 as a processor converts it: beyond that range the least one.
+std::int64_t CutToInt32(float value) {
+  return std::abs(value) < 0x1p31F ? static_cast<std::int64_t>(value)
+                                   : std::numeric_limits<std::int32_t>::min();
+}
+
 bool IsXnnpacks(const Call& call, StoredSum::Kind kind, const Operand& x, const Output& y) {
   return call.arithmetic.kernels == Arithmetic::Kernels::kXnnpack &&
          StandsFor(call.node, kind == StoredSum::Kind::kSum ? "SUM" : "MEAN") &&
@@ -44,7 +51,11 @@ bool IsXnnpacks(const Call& call, StoredSum::Kind kind, const Operand& x, const 
 std::optional<StoredSum> StoredSum::Make(const Call& call, Kind kind, const Operand& x,
                                          const Output& y, std::int64_t count) {
   if (IsXnnpacks(call, kind, x, y)) return StoredSum(Kernel::kXnnpack, kind, x, y, count);
-  if (kind == Kind::kSum || !HasMeanKernel(call.arithmetic, call.node, x.tensor(), y.tensor())) {
+  if (kind == Kind::kSum) {
+    const bool has = HasSumKernel(call.arithmetic, call.node, x.tensor(), y.tensor());
+    return has ? std::optional(StoredSum(Kernel::kTotal, kind, x, y, count)) : std::nullopt;
+  }
+  if (!HasMeanKernel(call.arithmetic, call.node, x.tensor(), y.tensor())) {
     return std::nullopt;
   }
   const bool image = kind == Kind::kImageMean && Is8Bit(x.tensor()) &&
@@ -72,6 +83,10 @@ StoredSum::StoredSum(Kernel kernel, Kind kind, const Operand& x, const Output& y
       blocked_ =
           x.tensor().elem_type == format::ElementType::kInt8Q ? channels_ / kBlock * kBlock : 0;
       break;
+    case Kernel::kTotal:
+      factor_ = ratio;
+      start_ = -static_cast<float>(x.offset(0)) * ratio * elements;
+      break;
     case Kernel::kXnnpack:
       factor_ = kind == Kind::kSum ? ratio : ratio * (1.0F / elements);
       start_ = static_cast<float>(offset_) - static_cast<float>(x.offset(0) * count) * factor_;
@@ -82,6 +97,11 @@ StoredSum::StoredSum(Kernel kernel, Kind kind, const Operand& x, const Output& y
 std::int64_t StoredSum::StoredOf(std::int64_t element, std::int64_t sum) const {
   const std::int64_t steps =
       Accumulated(sum - inputs_offset_, RequantizeRecipe::Accumulator::kWrap32);
+  if (kernel_ == Kernel::kTotal) {
+    return Accumulated(
+        CutToInt32(std::round(static_cast<float>(steps) * factor_ + start_)) + offset_,
+        RequantizeRecipe::Accumulator::kWrap32);
+  }
   if (kernel_ == Kernel::kXnnpack) {
     const float result = static_cast<float>(steps) * factor_ + start_;
     constexpr float kBeyond = 0x1p20F;

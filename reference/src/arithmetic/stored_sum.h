@@ -1,5 +1,5 @@
 // MEAN and SUM of TFLite's kernels and XNNPACK's, from a sum of stored values.
-// Source: tflite_float64.S3, tflite_half_up.S4, xnnpack.S7.
+// Source: tflite_float64.S3, tflite_half_up.S4, tflite_half_up.S9, xnnpack.S7.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class StoredSum {
   std::int64_t StoredOf(std::int64_t element, std::int64_t sum) const;
 
  private:
-  enum class Kernel { kDivided, kImage, kXnnpack };
+  enum class Kernel { kDivided, kImage, kTotal, kXnnpack };
   StoredSum(Kernel kernel, Kind kind, const Operand& x, const Output& y, std::int64_t count);
   bool IsBlocked(std::int64_t element) const { return element % channels_ < blocked_; }
 
@@ -35,8 +35,8 @@ class StoredSum {
   FixedMultiplier multiplier_;      // of a sum: kDivided, kImage
   std::int64_t channels_ = 1;       // kImage
   std::int64_t blocked_ = 0;        // kImage: so many of them round half up twice
-  float factor_ = 1;                // of a sum: kXnnpack
-  float start_ = 0;                 // what is added to the product: kXnnpack
+  float factor_ = 1;                // of a sum: kTotal, kXnnpack
+  float start_ = 0;                 // what is added to the product: kTotal, kXnnpack
 };
 
 }  // namespace qtx::reference

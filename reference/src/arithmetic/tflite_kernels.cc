@@ -21,11 +21,19 @@ Result<std::optional<format::Tensor>> RunConnected(const Call& call) {
 }
 
 constexpr std::array kKernels = {
-    Entry{"Clip", RunTfliteRelu},     Entry{"Conv", RunLiteRtHybrid},
-    Entry{"Gemm", RunConnected},      Entry{"LeakyRelu", RunTfliteLeakyRelu},
-    Entry{"MatMul", RunLiteRtHybrid}, Entry{"Pow", RunTfliteRsqrt},
-    Entry{"Relu", RunTfliteRelu},     Entry{"Resize", RunResizeKernel},
-    Entry{"Sigmoid", RunTfliteTable}, Entry{"Tanh", RunTfliteTable},
+    Entry{"Clip", RunTfliteRelu},
+    Entry{"Conv", RunLiteRtHybrid},
+    Entry{"Exp", RunLiteRtTable},
+    Entry{"Gelu", RunLiteRtTable},
+    Entry{"Gemm", RunConnected},
+    Entry{"HardSwish", RunLiteRtSwish},
+    Entry{"LeakyRelu", RunTfliteLeakyRelu},
+    Entry{"MatMul", RunLiteRtHybrid},
+    Entry{"Pow", RunTfliteRsqrt},
+    Entry{"Relu", RunTfliteRelu},
+    Entry{"Resize", RunResizeKernel},
+    Entry{"Sigmoid", RunTfliteTable},
+    Entry{"Tanh", RunTfliteTable},
 };
 
 }  // namespace

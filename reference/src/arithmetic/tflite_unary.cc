@@ -16,18 +16,6 @@ namespace {
 
 using std::int64_t;
 
-// The binary32 nearest to tanh(x): MPFR rounds correctly to as many bits as the result has.
-float Tanh32(float x) {
-  mpfr_t value;
-  OwnMpfrCache();
-  mpfr_init2(value, 24);
-  mpfr_set_flt(value, x, MPFR_RNDN);
-  mpfr_tanh(value, value, MPFR_RNDN);
-  const float result = mpfr_get_flt(value, MPFR_RNDN);
-  mpfr_clear(value);
-  return result;
-}
-
 float Logistic32(float x) { return 1.0F / (1.0F + Exp32(-x)); }
 
 bool HasKernel(const Call& call, bool wide) {
@@ -101,6 +89,18 @@ FixedMultiplier InverseRoot(int64_t value) {
 }
 
 }  // namespace
+
+// MPFR rounds correctly to as many bits as the result has.
+float Tanh32(float x) {
+  mpfr_t value;
+  OwnMpfrCache();
+  mpfr_init2(value, 24);
+  mpfr_set_flt(value, x, MPFR_RNDN);
+  mpfr_tanh(value, value, MPFR_RNDN);
+  const float result = mpfr_get_flt(value, MPFR_RNDN);
+  mpfr_clear(value);
+  return result;
+}
 
 // Source: LiteRT f674577 kernels/internal/common.h LUTPopulateInt8, kernels/activations.cc
 // SigmoidPrepare and TanhPrepare.

@@ -14,7 +14,7 @@ Result<format::Tensor> PRelu(const Call& call) {
   QTX_ASSIGN_OR_RETURN(const Arithmetic* reals, FindArithmetic(binary32 ? "float32" : "exact"));
   QTX_ASSIGN_OR_RETURN(Output output, Output::Of(call));
   Converter positive(*reals, x, &output, Purpose::kActivate);
-  Combiner negative(Binary::kMul, *reals, x, slope, &output);
+  Combiner negative(Binary::kMul, call.node, *reals, x, slope, &output);
   for (std::size_t i = 0; i < slopes.size(); ++i) {
     const auto element = static_cast<std::int64_t>(i);
     const Dyadic value = x.exact(element);

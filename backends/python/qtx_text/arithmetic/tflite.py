@@ -6,7 +6,7 @@ from .. import functions as F
 from .. import reals as R
 from ..reals import INF, exact, f32, is_nan
 from ..types import invalid, is_power_of_two
-from . import bilinear, litert_hybrid, tflite_lstm, tflite_words
+from . import bilinear, litert_hybrid, litert_tables, tflite_lstm, tflite_words
 from .base import BINARY32_NUMBERS, Exact, clamp
 
 
@@ -68,6 +68,32 @@ def inverse_root(d):
         cube = R.saturate(high(high(t, t), t) << 6, 32)
         t = R.saturate(high(3 * 2 ** 27, t) - high(h, cube) << 3, 32)
     return high(t, 1518500250), pairs - 11 + 20  # the binary fraction nearest to the root of 1/2
+
+
+EXPONENTIALS = 1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242
+
+
+def fixed_exp(a):
+    """tflite_float64.S8: exp(a) of a <= 0 in units of 2^-26."""
+    if a == 0:
+        return 2 ** 31 - 1
+    above = a % 2 ** 24 - 2 ** 24
+    x = above * 32 + 2 ** 28
+    square = high(x, x)
+    cubes = pot(high(square, square), 2) + high(square, x)
+    r = 1895147668 + high(1895147668, x + pot(high(cubes, 715827883) + square, 1))
+    for j, constant in enumerate(EXPONENTIALS):
+        if above - a >> 24 + j & 1:
+            r = high(r, constant)
+    return r
+
+
+def fixed_inverse(h):
+    """tflite_float64.S8: 1 / h, of h in units of 2^-31."""
+    v = 1515870810 + high(h, -1010580540)
+    for _ in range(3):
+        v += R.saturate(4 * high(v, 2 ** 29 - high(h, v)), 32)
+    return R.saturate(2 * v, 32)
 
 
 def to_step(v, offset, lo, hi):
@@ -210,9 +236,11 @@ class Tflite(Exact):
             return None
         if a.type.eight and b.type.eight and y.type.eight:
             shift = 20
-        elif a.type.code == b.type.code == y.type.code == 1005 and not all(is_power_of_two(t.scale) for t in (a, b, y)):
+        elif a.type.code == b.type.code == y.type.code == 1005:
             if a.offset or b.offset or y.offset:
                 return None  # 16-bit activations have no offsets
+            if call.origin_integer("tflite", "pot_scale_int16", 1) and all(is_power_of_two(t.scale) for t in (a, b, y)):
+                return self.plan_shifted_sum(call, a_at, b_at, sign)
             shift = 15
         else:
             return None
@@ -225,6 +253,18 @@ class Tflite(Exact):
             return [clamp(self.times(u[a.data[i]] + w[b.data[j]], M) + y.offset, y.quant.lo, y.quant.hi)
                     for i, j in zip(a_at, b_at)]
         return compute
+
+    @staticmethod
+    def plan_shifted_sum(call, a_at, b_at, sign):
+        """tflite.S12: ADD and SUB of scales that are powers of two."""
+        a, b, y = *call.inputs, call.outs[0]
+        if call.origin not in (("tflite", "ADD"), ("tflite", "SUB")) or max(a.scale, b.scale) != y.scale:
+            return None
+
+        def compute():
+            u, w = ([R.half_away(Fraction(v) * Fraction(t.scale) / Fraction(y.scale)) for v in t.data] for t in (a, b))
+            return [clamp(u[i] + w[j] * sign, y.quant.lo, y.quant.hi) for i, j in zip(a_at, b_at)]
+        return compute if a.dims == b.dims else None
 
     def plan_product(self, call, a_at, b_at):
         """tflite.S6, tflite.S12: MUL."""
@@ -438,6 +478,10 @@ class TfliteLiteRt(TfliteDouble):
 
     def plan_function(self, call, name):
         x, y = call.inputs[0], call.outs[0]
+        if name in ("exp", "gelu"):
+            return litert_tables.plan(call, name, to_step)
+        if name == "hardswish":
+            return self.plan_swish(x, y)
         if name not in ("sigmoid", "tanh") or not tflite_words.takes(x, y) or x.scale * 12288 >= 2 ** 15:
             return super().plan_function(call, name)
         f = self.word_function(name, x.scale)
@@ -445,6 +489,52 @@ class TfliteLiteRt(TfliteDouble):
         def compute():
             table = {v: f(v) for v in set(x.data)}
             return [table[v] for v in x.data]
+        return compute
+
+    @staticmethod
+    def plan_swish(x, y):
+        """tflite_float64.S10."""
+        if not (x.type.eight and x.type is y.type and x.single and y.single):
+            return None
+        fine_scale = f32(x.scale / 128)
+        m, e = pair(R.div32(fine_scale, y.scale))
+        n, f = pair(R.div32(fine_scale, 3 / 2 ** 15))
+        if not (-14 <= e <= 0 and -14 <= f <= 15):
+            return None
+        m, n = (2 ** 15 - 1 if k >= 2 ** 31 - 1 - 2 ** 15 else k + 2 ** 15 >> 16 for k in (m, n))
+
+        def high16(a, b):
+            p = a * b
+            return R.saturate(R.toward_zero(Fraction(p + (2 ** 14 if p >= 0 else 1 - 2 ** 14), 2 ** 15)), 16)
+
+        def one(stored):
+            fine = (stored - x.offset) * 128
+            if f > 0:
+                bounded = R.saturate(2 * high16(R.saturate(fine << f - 1, 16), n), 16)
+            else:
+                bounded = pot(high16(fine, n), -f)
+            product = R.saturate(R.toward_zero(Fraction((bounded + 2 ** 15 >> 1) * high16(fine, m), 2 ** 15)), 16)
+            return clamp(pot(product, -e) + y.offset, y.quant.lo, y.quant.hi)
+        return lambda: [one(v) for v in x.data]
+
+    def plan_log_softmax(self, call, steps):
+        """tflite_float64.S11."""
+        x, y = call.inputs[0], call.outs[0]
+        if not (x.type.eight and x.type is y.type and x.single and y.single) or (
+                (y.scale, y.offset) != (2.0 ** -4, 127 if y.type.code == 1003 else 255)):
+            return super().plan_log_softmax(call, steps)
+
+        def compute():
+            out = [None] * len(x.data)
+            for row in call.rows():
+                greatest = max(x.data[i] for i in row)
+                e = [F.function32("exp", f32(-x.scale * (greatest - x.data[i]))) for i in row]
+                whole = f32(f32(x.scale * greatest) + F.function32("log", BINARY32_NUMBERS.total(e)))
+                less, ratio = R.div32(whole, y.scale), R.div32(x.scale, y.scale)
+                for i in row:
+                    v = R.half_even(exact(f32(f32(ratio * x.data[i]) - less))) + y.offset
+                    out[i] = clamp(v, y.quant.lo, y.quant.hi)
+            return out
         return compute
 
     @staticmethod
@@ -470,6 +560,23 @@ class TfliteLiteRt(TfliteDouble):
 
 class TfliteHalfUp(TfliteLiteRt):
     name = "tflite-half-up"
+
+    def plan_total(self, call, what, groups, channels):
+        x, y = call.inputs[0], call.outs[0]
+        if what != "SUM":
+            return super().plan_total(call, what, groups, channels)
+        other = call.origin[0] == "tflite" and call.origin[1] not in ("", "SUM")
+        if other or not self.activated(x, y):
+            return None
+        n = len(groups[0]) if groups else 1
+        M = R.div32(x.scale, y.scale)
+        offsets = f32(f32(-x.offset * M) * f32(n))
+
+        def stored(total):  # tflite_half_up.S9
+            v = f32(f32(f32(R.wrap(total, 32)) * M) + offsets)
+            whole = R.half_away(exact(v)) if abs(v) < 2 ** 31 else -2 ** 31
+            return R.wrap(whole + y.offset, 32)
+        return lambda: [clamp(stored(sum(x.data[i] for i in g)), y.quant.lo, y.quant.hi) for g in groups]
     blend_floats = staticmethod(bilinear.blend_by_rows)  # tflite_half_up.S6
     builtin = True  # tflite_half_up.S7
 
@@ -504,6 +611,32 @@ class TfliteFloat64(TfliteLiteRt):
 
     def step_of(self, kernel, uint8):  # tflite_float64.S1
         return in_binary64 if kernel == "FC" else super().step_of(kernel, uint8)
+
+    def plan_softmax(self, call, rows):
+        """tflite_float64.S8."""
+        x, y = call.inputs[0], call.outs[0]
+        eight = x.type.eight and x.type is y.type and x.single and y.single
+        if not eight or (y.scale, y.offset) != (2.0 ** -8, -128 if y.type.code == 1003 else 0) or x.scale <= 2.0 ** -26:
+            return super().plan_softmax(call, rows)
+        other = super().plan_softmax(call, rows)
+
+        def compute():
+            if any(len(row) > 4095 for row in rows()):
+                return other()
+            m, e = pair(min(x.scale * 2.0 ** 26, 2.0 ** 31 - 1))
+            least = -math.floor(31 * 2.0 ** (26 - e))
+            out = [None] * len(x.data)
+            for row in rows():
+                greatest = max(x.data[i] for i in row)
+                below = [x.data[i] - greatest for i in row]
+                shares = [fixed_exp(high(d << e, m)) if d >= least else 0 for d in below]
+                total = sum(pot(s, 12) for s in shares)
+                zeros = 32 - total.bit_length()
+                inverse = fixed_inverse(total << zeros - 1)
+                for i, s in zip(row, shares):
+                    out[i] = clamp(pot(high(inverse, s), 35 - zeros) + y.offset, y.quant.lo, y.quant.hi)
+            return out
+        return compute
 
 
 class CmsisNn(TfliteDouble):

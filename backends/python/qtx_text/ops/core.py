@@ -13,7 +13,11 @@ class Call:
     def __init__(self, operator, stem, op, name, attrs, opset, arithmetic, inputs, declared, origin=("", "")):
         self.operator, self.stem, self.op, self.name, self.attrs, self.opset = operator, stem, op, name, attrs, opset
         self.arithmetic, self.inputs, self.declared, self.origin = arithmetic, inputs, declared, origin
+        self.origin_integers = {}  # attributes of the origin
         self.outs, self.moved, self.plan = [], [], None
+
+    def origin_integer(self, framework, name, otherwise):
+        return self.origin_integers.get(name, otherwise) if self.origin[0] == framework else otherwise
 
     def clause(self, number):
         return "%s.%s" % (self.stem, number)

@@ -107,6 +107,7 @@ def by_rows(name, stem, kernel, exact, binary32):
                                     else exact([v[i] for i in row])):
                         out[i] = s
             return out
+        call.rows = lambda: [row for row in rows(call, "C2") if row]
         own = call.plan_kernel(kernel, **({"rows": lambda: rows(call, "C2")} if kernel == "softmax"
                                           else {"steps": steps}))
         if own:

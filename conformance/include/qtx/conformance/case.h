@@ -93,7 +93,7 @@ struct Operator {
   std::string domain;
   std::int64_t opset = 17;
   std::vector<format::Attribute> attributes;
-  std::string origin;  // "tflite/RSQRT": framework and op_type of Node::origin; may be empty
+  std::optional<format::Origin> origin;  // its framework, op_type and attributes
 };
 
 /// A node of a case with several: its operator, and the names of the values that it reads and

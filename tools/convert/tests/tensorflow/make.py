@@ -126,11 +126,12 @@ def in_a_process(work, *arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("names", nargs="*", help="nets, or random_SEED; all nets where none is named")
+    parser.add_argument("names", nargs="*", help="nets, random_SEED, or single_SEED; all nets where none is named")
+    parser.add_argument("--kinds", nargs="+", choices=[*KINDS, *LOW_BITS], default=[*KINDS, *LOW_BITS])
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    for name in arguments.names or nets.ALL:
-        for kind in [*KINDS, *LOW_BITS]:
+    for name in (one for name in arguments.names or nets.ALL for one in nets.expanded(name)):
+        for kind in arguments.kinds:
             in_a_process(make, arguments.folder, name, kind)
     return 0
 

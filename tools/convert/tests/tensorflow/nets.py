@@ -355,5 +355,182 @@ def drawn(w):
     return Net(tf.autograph.experimental.do_not_convert(net.__call__), [net.spec])
 
 
+class Single:
+    """An operator with drawn sizes: `single_3_mean` is the MEAN of seed 3."""
+
+    def __init__(self, w):
+        self.w, self.random = w, w.random
+        self.height, self.width = (int(self.random.integers(4, 14)) for _ in range(2))
+        self.channels = self.pick(3, 5, 8, 12, 16, 21)
+        self.image = image(self.height, self.width, self.channels)
+
+    def pick(self, *choices):
+        return choices[int(self.random.integers(len(choices)))]
+
+    def scaled(self, *shape):
+        """Weights whose output channels differ in size."""
+        return self.w(*shape) * self.w(shape[-1], scale=1.0)
+
+    def pair(self, function, low=-2.0, high=2.0):
+        shape = [1, *(int(self.random.integers(1, 9)) for _ in range(2)), self.channels]
+        times, plus = float(self.random.uniform(0.2, 3)), float(self.random.uniform(0, 0.5))
+        return Net(lambda a, b: function(a, b * times + plus), [rows(*shape, name="a"), rows(*shape, name="b")], low, high)
+
+    def of(self, function, **ends):
+        return Net(function, [self.image], **ends)
+
+    def conv(self):
+        size, strides, padding = self.pick(1, 2, 3, 5), self.pick(1, 1, 2), self.pick("SAME", "VALID") if self.height > 5 < self.width else "SAME"
+        outputs, f = self.pick(4, 6, 16, 19), self.pick(tf.nn.relu, tf.nn.relu6, lambda x: x)
+        k, b = self.scaled(size, size, self.channels, outputs), self.w(outputs)
+        return self.of(lambda x: f(convolution(x, k, b, strides, padding)))
+
+    def depthwise(self):
+        k, strides = self.w(3, 3, self.channels, self.pick(1, 1, 2), scale=0.4), self.pick(1, 2)
+        b = self.w(int(k.shape[2] * k.shape[3]))
+        return self.of(lambda x: depthwise(x, k, b, strides))
+
+    def connected(self):
+        depth, outputs, count = self.pick(24, 33, 64), self.pick(10, 33, 48), self.pick(1, 3)
+        k, b, f = self.scaled(depth, outputs), self.w(outputs), self.pick(tf.nn.relu, lambda x: x)
+        return Net(lambda x: f(x @ k + b), [rows(count, depth)])
+
+    def connected_plain(self):
+        k = self.scaled(self.pick(24, 40), self.pick(32, 45))
+        return Net(lambda x: x @ k, [rows(self.pick(1, 4), int(k.shape[0]))])
+
+    def transposed(self):
+        outputs, size, strides = self.pick(3, 8, 20), self.pick(2, 3), self.pick(1, 2)
+        k = self.scaled(size, size, self.channels, outputs)
+        k = tf.transpose(k, [0, 1, 3, 2])
+        to = [1, self.height * strides, self.width * strides, outputs]
+        return self.of(lambda x: tf.nn.conv2d_transpose(x, k, to, strides, "SAME"))
+
+    def matmul(self):
+        m, n, d = (int(self.random.integers(2, 20)) for _ in range(3))
+        return Net(lambda a, b: tf.matmul(a, b, transpose_b=True), [rows(2, m, d, name="a"), rows(2, n, d, name="b")])
+
+    def matmul_constant(self):
+        m, n, d = int(self.random.integers(2, 9)), self.pick(17, 24), self.pick(32, 41)
+        k = self.w(2, d, n)
+        return Net(lambda a: tf.matmul(a, k), [rows(2, m, d)])
+
+    def add(self):
+        f = self.pick(tf.nn.relu, lambda x: x)
+        return self.pair(lambda a, b: f(a + b))
+
+    def sub(self):
+        return self.pair(lambda a, b: a - b)
+
+    def mul(self):
+        return self.pair(lambda a, b: a * b)
+
+    def add_constant(self):
+        k = self.w(self.channels, scale=1.0)
+        return self.of(lambda x: x + k)
+
+    def div(self):
+        return self.pair(lambda a, b: a / b, 0.5, 3)
+
+    def squared_difference(self):
+        return self.pair(tf.math.squared_difference)
+
+    def maximum(self):
+        return self.pair(tf.maximum)
+
+    def softmax(self):
+        count, size, beta = self.pick(1, 7), self.pick(4, 10, 90), float(self.random.uniform(0.5, 8))
+        return Net(tf.nn.softmax, [rows(count, size)], -beta, beta)
+
+    def unary(self, function, low=None, high=None):
+        edge = float(self.random.uniform(0.7, 6))
+        return self.of(function, low=-edge if low is None else low, high=edge if high is None else high)
+
+    def sigmoid(self):
+        return self.unary(tf.sigmoid)
+
+    def tanh(self):
+        return self.unary(tf.tanh)
+
+    def relu(self):
+        return self.unary(tf.nn.relu)
+
+    def relu6(self):
+        return self.unary(tf.nn.relu6)
+
+    def leaky_relu(self):
+        slope = float(self.random.uniform(0.01, 0.6))
+        return self.unary(lambda x: tf.nn.leaky_relu(x, slope))
+
+    def hard_swish(self):
+        return self.unary(lambda x: x * tf.nn.relu6(x + 3) * np.float32(1 / 6))
+
+    def gelu(self):
+        return self.unary(tf.nn.gelu)
+
+    def elu(self):
+        return self.unary(tf.nn.elu)
+
+    def exp(self):
+        return self.unary(tf.exp)
+
+    def rsqrt(self):
+        return self.unary(tf.math.rsqrt, 0.05, 4.0)
+
+    def log_softmax(self):
+        return Net(tf.nn.log_softmax, [rows(self.pick(1, 3), self.pick(5, 12))])
+
+    def mean(self):
+        axes, keep = self.pick([1, 2], [1], [3], [1, 2, 3]), bool(self.pick(0, 1))
+        return self.of(lambda x: tf.reduce_mean(x, axes, keepdims=keep))
+
+    def sum(self):
+        axes, keep = self.pick([1, 2], [1], [3]), bool(self.pick(0, 1))
+        return self.of(lambda x: tf.reduce_sum(x, axes, keepdims=keep))
+
+    def reduce_max(self):
+        axes = self.pick([1, 2], [3])
+        return self.of(lambda x: tf.reduce_max(x, axes))
+
+    def average(self):
+        size, strides, padding = self.pick(2, 3), self.pick(1, 2), self.pick("SAME", "VALID")
+        return self.of(lambda x: tf.nn.avg_pool2d(x, size, strides, padding))
+
+    def greatest(self):
+        size, strides = self.pick(2, 3), self.pick(1, 2)
+        return self.of(lambda x: tf.nn.max_pool2d(x, size, strides, "SAME"))
+
+    def concat(self):
+        return self.pair(lambda a, b: tf.concat([a, b], 3))
+
+    def resize(self):
+        to = [int(self.random.integers(2, 30)) for _ in range(2)]
+        return self.of(lambda x: tf.image.resize(x, to, "bilinear"))
+
+    def l2_normalize(self):
+        return self.of(lambda x: tf.nn.l2_normalize(x, -1))
+
+    def prelu(self):
+        k = self.w(1, 1, self.channels)
+        return self.of(lambda x: tf.nn.relu(x) - k * tf.nn.relu(-x))
+
+
+def expanded(name):
+    """`single_3` is one net of each kind."""
+    return [f"{name}_{kind}" for kind in SINGLES] if name.startswith("single_") else [name]
+
+
+def single(name):
+    kind = name.split("_", 2)[2]
+    return getattr(Single(Weights(name)), kind)()
+
+
 def make(name):
+    if name.startswith("single_"):
+        return single(name)
     return (drawn if name.startswith("random_") else ALL[name])(Weights(name))
+
+
+SINGLES = ("conv", "depthwise", "connected", "connected_plain", "transposed", "matmul", "matmul_constant", "add", "sub", "mul", "add_constant", "div",
+           "squared_difference", "maximum", "softmax", "sigmoid", "tanh", "relu", "relu6", "leaky_relu", "hard_swish", "gelu", "elu", "exp", "rsqrt",
+           "log_softmax", "mean", "sum", "reduce_max", "average", "greatest", "concat", "resize", "l2_normalize", "prelu")

@@ -3,7 +3,8 @@
 
     kernels_litert.py QTX KIND [COUNT] [SEED]
 
-Needs ai-edge-litert 2.3.0 and numpy. KIND: resize (tflite_float64.S6, tflite_half_up.S6, xnnpack.S10), conv or connected: FLOAT by int8
+Needs ai-edge-litert 2.3.0 and numpy. KIND: resize (tflite_float64.S6, tflite_half_up.S6, xnnpack.S10), added (tflite.S12), softmax
+(tflite_float64.S8, tflite.S8), table (tflite_float64.S9 to S11), total (tflite_half_up.S9, xnnpack.S7), conv or connected: FLOAT by int8
 weights (tflite_float64.S7, tflite_half_up.S7, xnnpack.S9). Each model runs in LiteRT with its
 reference kernels, its builtin ones and its delegate, and in `qtx` with the profile of each; every element must be equal. Prints for each
 profile how many elements were compared, how many differ, and how many `exact` gives otherwise.
@@ -91,7 +92,77 @@ def connected(rng):
     return file.bytes("FULLY_CONNECTED", one, [x], [y], 9), [floats(rng, [rows, depth])]
 
 
-KINDS = {"resize": resize, "conv": conv, "connected": connected}
+def added(rng):
+    """ADD or SUB of int16, mostly of scales that are powers of two, with either value of `pot_scale_int16`."""
+    name, general = ["ADD", "SUB"][rng.integers(2)], bool(rng.integers(2))
+    shape = [int(rng.integers(1, 6)), int(rng.integers(1, 60))]
+    y_scale, other = 2.0 ** -int(rng.integers(5, 15)), 2.0 ** -int(rng.integers(0, 16))
+    a_scale, b_scale = [y_scale, y_scale * other][::int(rng.choice([1, -1]))]
+    if rng.integers(4) == 0:
+        a_scale *= 0.7
+    file = File()
+    a = file.tensor("x", shape, TYPES.INT16, a_scale)
+    b = file.tensor("w", shape, TYPES.INT16, b_scale)
+    y = file.tensor("y", shape, TYPES.INT16, y_scale)
+    one = operator([a, b], [y], "AddOptions" if name == "ADD" else "SubOptions", potScaleInt16=not general)
+    return file.bytes(name, one, [a, b], [y], 4 if name == "ADD" else 5), [drawn(rng, shape, TYPES.INT16) for _ in range(2)]
+
+
+def softmax(rng):
+    """SOFTMAX of 8 bits; logits that lie close together show where sums and quotients round."""
+    data_type = int(rng.choice([TYPES.INT8, TYPES.UINT8]))
+    scale = float(rng.choice([rng.uniform(0.1, 0.35), rng.uniform(0.001, 2), 2.0 ** -int(rng.integers(0, 12)), 40]))
+    shape = [int(rng.integers(1, 90)), int(rng.choice([1, 2, 3, 5, 10, 100, 1001]))]
+    file = File()
+    x = file.tensor("x", shape, data_type, scale, 3)
+    y = file.tensor("y", shape, data_type, 2.0 ** -8, -128 if data_type == TYPES.INT8 else 0)
+    one = operator([x], [y], "SoftmaxOptions", beta=1.0)
+    greatest = np.iinfo(NUMPY[data_type]).max
+    logits = rng.integers(greatest - int(rng.choice([10, 30, 255])), greatest + 1, shape, dtype=NUMPY[data_type])
+    return file.bytes("SOFTMAX", one, [x], [y], 2), [logits]
+
+
+TABLES = {"EXP": ("ExpOptions", {}), "GELU": ("GeluOptions", {"approximate": False}), "HARD_SWISH": (None, {}),
+          "LOG_SOFTMAX": ("LogSoftmaxOptions", {})}
+
+
+def table(rng):
+    """EXP, GELU, HARD_SWISH or LOG_SOFTMAX, of int8 or int16."""
+    name = str(rng.choice(list(TABLES)))
+    data_type = int(rng.choice([TYPES.INT8, TYPES.INT16])) if name in ("EXP", "GELU") else TYPES.INT8
+    x_scale = float(rng.uniform(0.005, 0.1)) if data_type == TYPES.INT8 else float(rng.uniform(0.00002, 0.0003))
+    y_scale = x_scale * float(rng.uniform(0.3, 1.5)) * (8 if name == "EXP" else 1)
+    x_offset, y_offset = (0, 0) if data_type == TYPES.INT16 else (int(rng.integers(-128, 128)) for _ in range(2))
+    shape = [int(rng.integers(1, 40)), int(rng.integers(1, 60))]
+    file = File()
+    x = file.tensor("x", shape, data_type, x_scale, x_offset)
+    y = file.tensor("y", shape, data_type, *((1 / 16, 127) if name == "LOG_SOFTMAX" else (y_scale, y_offset)))
+    kind, options = TABLES[name]
+    if name == "GELU" and data_type == TYPES.INT8:
+        options = {"approximate": bool(rng.integers(2))}
+    version = 1 if name == "HARD_SWISH" else 2
+    return file.bytes(name, operator([x], [y], kind, **options), [x], [y], version), [drawn(rng, shape, data_type)]
+
+
+def total(rng):
+    """SUM, often by a power of two, so that there are ties."""
+    data_type = int(rng.choice([TYPES.INT8, TYPES.UINT8, TYPES.INT16]))
+    ends = np.iinfo(NUMPY[data_type])
+    x_scale = float(np.float32(rng.uniform(0.001, 1)))
+    y_scale = x_scale * float(rng.choice([rng.uniform(1, 20), 2, 4, 8, 16]))
+    x_offset, y_offset = (0, 0) if data_type == TYPES.INT16 else (int(rng.integers(ends.min, ends.max)) for _ in range(2))
+    shape, keep = [int(rng.integers(1, 9)) for _ in range(4)], bool(rng.integers(2))
+    axes = [[1, 2], [1], [3], [2, 3]][rng.integers(4)]
+    to = [1 if i in axes else size for i, size in enumerate(shape) if keep or i not in axes]
+    file = File()
+    x = file.tensor("x", shape, data_type, x_scale, x_offset)
+    along = file.tensor("axes", [len(axes)], TYPES.INT32, data=np.int32(axes))
+    y = file.tensor("y", to, data_type, y_scale, y_offset)
+    one = operator([x, along], [y], "ReducerOptions", keepDims=keep)
+    return file.bytes("SUM", one, [x], [y], 2), [drawn(rng, shape, data_type)]
+
+
+KINDS = {"resize": resize, "conv": conv, "connected": connected, "added": added, "softmax": softmax, "table": table, "total": total}
 
 
 class Comparison:
