@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "case_runner.h"
+
 namespace qtx::conformance {
 namespace {
 
@@ -32,6 +34,7 @@ std::optional<std::string_view> KindOf(const CaseResult& result) {
     if (difference.mismatch.starts_with("dims")) return "output_shape";
   }
   if (result.session && !result.evidence) return "session";
+  if (!result.evidence && result.diagnosis.starts_with(kRefusedText)) return "refused";
   const bool kept = result.evidence && !result.evidence->got.empty();
   return kept ? std::optional<std::string_view>("") : std::nullopt;
 }
@@ -120,6 +123,7 @@ std::string_view SaysOf(std::string_view kind) {
   if (kind == "crash") return "ends without an answer";
   if (kind == "timeout") return "gives no answer in time";
   if (kind == "protocol_error") return "breaks the protocol";
+  if (kind == "refused") return "refuses as invalid what it has to compute or decline";
   if (kind == "unstable") {
     return "answers the same question otherwise when asked again: state left from an earlier run, "
            "or a race";

@@ -1,8 +1,12 @@
 #include "bisect.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
 #include <utility>
 
+#include "compare.h"
 #include "qtx/format/scopes.h"
 #include "qtx/reference/interpreter.h"
 
@@ -34,6 +38,38 @@ class Bisection {
   Bisection(DifferentialTester& tester, const format::Model& model, const Observed& observed,
             VerdictKind whole, const Budget& budget)
       : tester_(tester), model_(model), observed_(observed), whole_(whole), budget_(budget) {}
+
+  /// From now on outputs of parts have no declared shapes.
+  void BareOutputs() { bare_outputs_ = true; }
+
+  /// The first node that is wrong in a run of the model with every value as an output, if it fails
+  /// alone.
+  Result<std::optional<Part>> FirstWrong() {
+    QTX_ASSIGN_OR_RETURN(TestModel all, Extract(model_, 0, model_.graph.nodes.size(), observed_));
+    std::ranges::move(all.values, std::back_inserter(all.outputs));
+    all.values.clear();
+    const auto expected = Expected(all);
+    if (!expected) return std::nullopt;
+    const Verdict verdict = tester_.Run(all, *expected);
+    if (verdict.got.size() != expected->size()) return std::nullopt;
+    std::set<std::string> wrong;
+    for (std::size_t i = 0; i < expected->size(); ++i) {
+      const std::string& name = all.outputs[i].name;
+      if (Compare(tester_.tolerance_case(), name, verdict.got[i], (*expected)[i])) {
+        wrong.insert(name);
+      }
+    }
+    const auto gives_wrong = [&wrong](const format::Node& node) {
+      return std::ranges::any_of(node.outputs,
+                                 [&](const auto& name) { return wrong.contains(name); });
+    };
+    const auto& nodes = model_.graph.nodes;
+    const auto node = std::ranges::find_if(nodes, gives_wrong);
+    if (node == nodes.end()) return std::nullopt;
+    const auto at = static_cast<std::size_t>(node - nodes.begin());
+    QTX_ASSIGN_OR_RETURN(Part part, Try(at, at + 1));
+    return part.verdict.kind == whole_ ? std::optional(std::move(part)) : std::nullopt;
+  }
 
   /// The first node that fails with the model's kind of failure; else the first that fails.
   Result<std::optional<Part>> OneNode() {
@@ -73,8 +109,21 @@ class Bisection {
   Result<Part> Try(std::size_t first, std::size_t last) {
     Part part{{}, {}, first, last};
     QTX_ASSIGN_OR_RETURN(part.test, Extract(model_, first, last, observed_));
-    part.verdict = tester_.Run(part.test);
+    part.test.bare_outputs = bare_outputs_;
+    const auto expected = Expected(part.test);
+    part.verdict = expected ? tester_.Run(part.test, *expected) : tester_.Run(part.test);
     return part;
+  }
+
+  // What the reference gave for the outputs; nullopt where it was not seen.
+  std::optional<std::vector<Tensor>> Expected(const TestModel& test) const {
+    std::vector<Tensor> expected;
+    for (const format::ValueInfo& output : test.outputs) {
+      const auto found = observed_.find(output.name);
+      if (found == observed_.end()) return std::nullopt;
+      expected.push_back(found->second);
+    }
+    return expected;
   }
 
   DifferentialTester& tester_;
@@ -82,6 +131,7 @@ class Bisection {
   const Observed& observed_;
   VerdictKind whole_;
   const Budget& budget_;
+  bool bare_outputs_ = false;
 };
 
 }  // namespace
@@ -91,9 +141,16 @@ Result<Part> FindFailingPart(DifferentialTester& tester, const format::Model& mo
                              const Budget& budget) {
   QTX_ASSIGN_OR_RETURN(const Observed observed, Observe(model, inputs, tester.arithmetic()));
   Bisection bisection(tester, model, observed, whole, budget);
-  QTX_ASSIGN_OR_RETURN(std::optional<Part> part, bisection.OneNode());
+  QTX_ASSIGN_OR_RETURN(std::optional<Part> part, bisection.FirstWrong());
+  if (!part) {
+    QTX_ASSIGN_OR_RETURN(part, bisection.OneNode());
+  }
   if (!part) {
     QTX_ASSIGN_OR_RETURN(part, bisection.ManyNodes());
+  }
+  if (!part) {
+    bisection.BareOutputs();
+    QTX_ASSIGN_OR_RETURN(part, bisection.OneNode());
   }
   if (!part) {
     return Error{ErrorCode::kInvalid, "",

@@ -51,7 +51,7 @@ void Classify(const Error& error, CaseResult& result) {
     case ErrorCode::kUsage:
       break;
   }
-  Fail(result, "refused: " + error.Text());
+  Fail(result, std::string(kRefusedText) + error.Text());
 }
 
 // Compares with the expected result and the case's alternatives.
@@ -291,7 +291,8 @@ void CaseRunner::JudgeDraw(const Case& c, const format::Model& model, const Draw
                            const SessionAnswer& answer, CaseResult& result) {
   if (!answer.outputs) {
     const Error& error = answer.outputs.error();
-    if (error.code != ErrorCode::kUnsupported) return Fail(result, "refused: " + error.Text());
+    if (error.code != ErrorCode::kUnsupported)
+      return Fail(result, std::string(kRefusedText) + error.Text());
     result.diagnosis = kOtherInputsDeclined;
     return;
   }

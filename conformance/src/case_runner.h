@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,9 @@
 #include "session.h"
 
 namespace qtx::conformance {
+
+/// How the diagnosis of an error that is no decline begins.
+inline constexpr std::string_view kRefusedText = "refused: ";
 
 class CaseRunner {
  public:

@@ -13,6 +13,7 @@ constexpr std::uint64_t kDraws = 32;          // of one witness, in one pass ove
 constexpr std::uint64_t kPasses = 8;          // while no draw tells candidate and claim apart
 constexpr std::int64_t kQuestions = 3;        // fresh ones about one witness
 constexpr std::int64_t kEnoughQuestions = 9;  // about all
+constexpr std::int64_t kRightQuestions = 12;  // fresh ones on which the candidate is right
 constexpr std::uint64_t kRivalDraws = 4;      // of one witness, to tell candidates apart
 constexpr std::int64_t kRivalQuestions = 6;   // on which candidates differ
 constexpr std::size_t kRivals = 8;            // compared with one another
@@ -47,7 +48,13 @@ class Questioner {
     if (!right) return false;
     const auto given =
         Answer({ToModel(test, *right), InputsOf(test)}, *candidate_.base, candidate_.fault);
-    if (!given || SameOutputs(*given, *right)) return false;
+    if (!given) return false;
+    if (SameOutputs(*given, *right)) {
+      if (asked_right_++ < kRightQuestions) {
+        confirmation_.is_refuted = tester_.Run(test).kind == VerdictKind::kDiffers;
+      }
+      return false;
+    }
     const Verdict verdict = tester_.Run(test);
     if (verdict.kind == VerdictKind::kUnsupported) return false;
     confirmation_.is_refuted = !SameOutputs(verdict.got, *given);
@@ -59,6 +66,7 @@ class Questioner {
   DifferentialTester& tester_;
   const Budget& budget_;
   Confirmation confirmation_;
+  std::int64_t asked_right_ = 0;
 };
 
 // Asks the backend if the candidates answer differently; false if that would tell nothing.
@@ -95,6 +103,16 @@ void Eliminate(std::vector<const Candidate*>& candidates, std::span<const TestMo
       if (AskRivals(candidates, Redraw(witness, draw), tester)) ++asked;
     }
   }
+}
+
+bool Fits(const Candidate& candidate, const std::string& claimed, std::span<const Trial> draws) {
+  return std::ranges::all_of(draws, [&](const Trial& trial) {
+    const auto right = ReferenceAnswer(ToModel(trial.test), InputsOf(trial.test), claimed);
+    if (!right) return true;
+    const auto given = Answer({ToModel(trial.test, *right), InputsOf(trial.test)}, *candidate.base,
+                              candidate.fault);
+    return (given && !SameOutputs(*given, *right)) == trial.fails;
+  });
 }
 
 Question QuestionOf(const TestModel& test) { return {ToModel(test), InputsOf(test)}; }

@@ -9,6 +9,7 @@
 
 #include "candidate.h"
 #include "differential_tester.h"
+#include "place.h"
 
 namespace qtx::conformance {
 
@@ -20,9 +21,14 @@ struct Confirmation {
 };
 
 /// Draws the values of `witnesses`, which the candidate explains, until the candidate and the
-/// claimed arithmetic (the tester's) answer differently, and asks the backend only such questions.
+/// claimed arithmetic (the tester's) answer differently, and asks the backend such questions, and
+/// some that both answer alike: where it is wrong there, too, it is more than the candidate.
 Confirmation Confirm(const Candidate& candidate, std::span<const TestModel> witnesses,
                      DifferentialTester& tester, const Budget& budget);
+
+/// True unless the candidate is right where the backend is wrong or the reverse, among the draws of
+/// a place's smallest form.
+bool Fits(const Candidate& candidate, const std::string& claimed, std::span<const Trial> draws);
 
 /// Draws the values of `witnesses` until `candidates`, which explain them, answer differently from
 /// one another, asks the backend a few such questions and removes the candidates that it

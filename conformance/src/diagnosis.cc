@@ -2,6 +2,8 @@
 // ones.
 #include "qtx/conformance/diagnosis.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -14,6 +16,7 @@
 #include "candidate.h"
 #include "examine.h"
 #include "findings.h"
+#include "inexact.h"
 #include "qtx/conformance/runner.h"
 #include "separate.h"
 
@@ -22,11 +25,15 @@ namespace {
 
 constexpr std::size_t kSample = 16;        // wrong answers on which every candidate is tried
 constexpr std::size_t kHeldTo = 48;        // right answers that a candidate must keep
+constexpr std::size_t kHeldDraws = 12;     // of a smallest form, on which it must be wrong alike
 constexpr std::size_t kFinalists = 8;      // candidates checked against right answers
 constexpr std::size_t kFindingsPerOp = 3;  // findings of one operator
+constexpr std::size_t kSeveral = 3;        // wrong answers, to go by them alone
+constexpr std::size_t kMany = 6;           // without a place
 constexpr std::size_t kAttempts =
     3;  // wrong answers of an operator that are examined for one place
 constexpr std::int64_t kLastPlaces = 4;  // in ulp
+constexpr std::int64_t kFewPlaces = std::int64_t{1} << 15;
 // Of the reference, for one operator: to try candidates on wrong answers, and as much on right
 // ones.
 constexpr std::chrono::seconds kCandidateTime{5};
@@ -203,9 +210,13 @@ class Diagnosis {
     for (const Finalist& finalist : finalists) {
       if (std::ranges::find(left, finalist.candidate) == left.end()) continue;
       const Confirmation confirmation = examiner_.Confirm(*finalist.candidate, witnesses);
-      if (!confirmation.holds()) continue;
+      if (!confirmation.holds() || !FitsThePlace(*finalist.candidate, witnesses)) continue;
       std::string says = Says(*finalist.candidate);
-      if (!finalist.contradictions.empty()) says += Where(wrongs, finalist.contradictions);
+      if (!finalist.contradictions.empty()) {
+        const std::string where = Where(wrongs, finalist.contradictions);
+        if (where.empty()) continue;
+        says += where;
+      }
       Add(Name(*finalist.candidate, row_.arithmetic), std::move(says), wrongs,
           confirmation.predicted);
       return true;
@@ -213,14 +224,24 @@ class Diagnosis {
     return false;
   }
 
+  // What is wrong in the smallest form is the candidate's doing, too.
+  bool FitsThePlace(const Candidate& candidate, const AnsweredList& wrongs) {
+    const Located* located = FirstLocated(wrongs);
+    if (located == nullptr) return true;
+    const std::span<const Trial> trials = located->trials;
+    return Fits(candidate, row_.arithmetic, trials.first(std::min(located->draws, kHeldDraws)));
+  }
+
   std::size_t Count(const Candidate& candidate, const AnsweredList& wrongs) {
     return static_cast<std::size_t>(std::ranges::count_if(
         wrongs, [&](const Answered* wrong) { return Gives(candidate, *wrong); }));
   }
 
-  // ", only where ..." if a condition separates the answers; else the cases that do not fit.
+  // ", only where ..." if a condition separates the answers; else the cases that do not fit, and
+  // nothing where these speak against a few wrong answers.
   std::string Where(const AnsweredList& wrongs, const AnsweredList& rights) {
     if (const auto place = Separated(wrongs, rights)) return ", only " + place->where;
+    if (wrongs.size() < kSeveral) return "";
     constexpr std::size_t kMaxNamed = 4;
     std::string names;
     std::size_t named = 0;
@@ -233,14 +254,14 @@ class Diagnosis {
   // The condition that separates the answers, unless changed questions refute it. Where none could
   // be asked, several wrong answers must speak for it.
   std::optional<Separation> Separated(const AnsweredList& wrongs, const AnsweredList& rights) {
-    constexpr std::size_t kSeveral = 3;
     auto separation = Separate(QuestionsOf(wrongs), QuestionsOf(rights));
     if (!separation) return separation;
     const Located* located = FirstLocated(wrongs);
     const Support support =
         located == nullptr ? Support::kNone : SupportOf(*separation, located->trials);
-    const bool holds =
-        support == Support::kConfirmed || (support == Support::kNone && wrongs.size() >= kSeveral);
+    const bool is_likely = wrongs.size() >= (located == nullptr ? kMany : kSeveral) &&
+                           separation->conditions.size() == 1;
+    const bool holds = support == Support::kConfirmed || (support == Support::kNone && is_likely);
     return holds ? separation : std::nullopt;
   }
 
@@ -248,8 +269,7 @@ class Diagnosis {
   // condition.
   void ExplainGroup(AnsweredList group) {
     for (std::size_t i = 0; i < kFindingsPerOp && !group.empty(); ++i) {
-      if (Explained(group)) return;
-      if (ExplainByPlace(group)) return;
+      if (Explained(group) || ExplainAsInexact(group) || ExplainByPlace(group)) return;
       if (!ExplainMost(group)) break;
     }
     if (group.empty() || ExplainByPlace(group) || ExplainAsLastPlaces(group)) return;
@@ -265,21 +285,79 @@ class Diagnosis {
     Add("", "cause unknown", group);
   }
 
-  // True for float differences that reordering or contraction may cause.
-  bool ExplainAsLastPlaces(const AnsweredList& group) {
+  // How far the quotients of all wrong answers miss; nullopt where that is not known.
+  std::optional<Inexactness> InexactnessOfAll(const AnsweredList& group) {
+    Inexactness all;
+    for (const Answered* wrong : group) {
+      std::optional<Inexactness> one;
+      InTime(spent_on_wrongs_, wrong->op,
+             [&] { one = InexactnessOf(wrong->question, own_, wrong->reference, wrong->outputs); });
+      if (!one) return std::nullopt;
+      all.Join(*one);
+    }
+    return all;
+  }
+
+  // True where all wrong answers are the next step of quotients that are nearly ties; or lie, of
+  // 16 bits, near the right ones, the greater the value the farther; or are wrong at ties alone.
+  bool ExplainAsInexact(const AnsweredList& group) {
+    constexpr double kNearly = 0.25;         // of a step: half of random ones are so near a tie
+    constexpr double kTie = 0.02;            // of a step: 4 % of random ones are
+    constexpr double kShare = 0x1p-6;        // of a value
+    constexpr std::int64_t kNoAccident = 6;  // elements
+    const auto all = InexactnessOfAll(group);
+    if (!all || all->elements < kNoAccident) return false;
+    std::string name = "inexact";
+    std::string says;
+    if (all->steps <= kNearly) {
+      says = fmt::format("rounds quotients that are off by up to {:.2g} of a step", all->steps);
+    } else if (all->tie <= kTie) {
+      name = "ties";
+      says =
+          fmt::format("is wrong only where the exact quotient is within {:.2g} of a tie", all->tie);
+    } else if (!all->has_bytes && all->far >= kNoAccident && all->share <= kShare) {
+      says = fmt::format("is off by at most {} steps and {:.2g} of a value", all->distance,
+                         all->share);
+    } else {
+      return false;
+    }
+    if (const auto place = Separated(group, RightsOf(group))) says += ", only " + place->where;
+    says += name == "ties" ? ": what settles doubtful roundings, perhaps"
+                           : ": an approximation, or numbers of too few bits";
+    Add(std::move(name), std::move(says), group);
+    return true;
+  }
+
+  // The greatest distance of wrong elements of binary32, in ulp; nullopt where other types are
+  // wrong or it is not known.
+  static std::optional<std::int64_t> PlacesOff(const AnsweredList& group) {
     std::int64_t most = 0;
     for (const Answered* wrong : group) {
+      const bool is_float = std::ranges::all_of(wrong->outputs, [](const format::Tensor& output) {
+        return output.elem_type == format::ElementType::kFloat;
+      });
+      if (!is_float) return std::nullopt;
       for (const Difference& difference : wrong->result->differences) {
-        if (difference.unit != "ulp" || difference.histogram.empty()) return false;
-        const auto& [lowest, highest] =
-            std::pair(difference.histogram.begin()->first, difference.histogram.rbegin()->first);
-        if (lowest < -kLastPlaces || highest > kLastPlaces) return false;
-        most = std::max({most, -lowest, highest});
+        if (difference.histogram.empty()) return std::nullopt;
+        most = std::max(
+            {most, -difference.histogram.begin()->first, difference.histogram.rbegin()->first});
       }
     }
-    Add("last_places",
-        "differs by at most " + std::to_string(most) +
-            " ulp, as another order or contraction of binary32 operations does",
+    return most;
+  }
+
+  // True for differences of binary32, in changed questions, too, that another order, contraction or
+  // an approximation may cause.
+  bool ExplainAsLastPlaces(const AnsweredList& group) {
+    std::optional<std::int64_t> most = PlacesOff(group);
+    if (!most) return false;
+    if (const Located* located = FirstLocated(group)) most = std::max(*most, located->farthest);
+    if (*most > kFewPlaces) return false;
+    const bool is_last = *most <= kLastPlaces;
+    Add(is_last ? "last_places" : "few_places",
+        "differs by at most " + std::to_string(*most) + " ulp" +
+            (is_last ? ", as another order or contraction of binary32 operations does"
+                     : " of binary32: an approximation, or numbers of too few bits"),
         group);
     return true;
   }
@@ -302,7 +380,7 @@ class Diagnosis {
         (Gives(*candidate, *wrong) ? given : rest).push_back(wrong);
       }
       const Confirmation confirmation = examiner_.Confirm(*candidate, Sample(given, given.size()));
-      if (!confirmation.holds()) continue;
+      if (!confirmation.holds() || !FitsThePlace(*candidate, given)) continue;
       Add(Name(*candidate, row_.arithmetic), Says(*candidate), given, confirmation.predicted);
       group = std::move(rest);
       return true;

@@ -96,14 +96,16 @@ bool DifferentialTester::Accepts(const TestModel& test) const {
 }
 
 Verdict DifferentialTester::Run(const TestModel& test) {
-  const std::vector<Tensor> inputs = InputsOf(test);
-  auto expected = ReferenceAnswer(ToModel(test), inputs, arithmetic_);
-  if (!expected) return {};
-  Verdict verdict;
-  verdict.expected = *std::move(expected);
-  const format::Model model = ToModel(test, verdict.expected);
+  auto expected = ReferenceAnswer(ToModel(test), InputsOf(test), arithmetic_);
+  return expected ? Run(test, *std::move(expected)) : Verdict{};
+}
+
+Verdict DifferentialTester::Run(const TestModel& test, std::vector<Tensor> expected) {
+  const format::Model model = ToModel(test, expected);
   if (!format::Check(model).empty()) return {};
-  Ask(model, inputs, verdict);
+  Verdict verdict;
+  verdict.expected = std::move(expected);
+  Ask(model, InputsOf(test), verdict);
   return verdict;
 }
 

@@ -79,6 +79,8 @@ class DifferentialTester {
 
   Verdict Run(const TestModel& test);
   Verdict Run(const format::Model& model, const std::vector<format::Tensor>& inputs);
+  /// Of a test whose answers are known to be `expected`.
+  Verdict Run(const TestModel& test, std::vector<format::Tensor> expected);
   /// True if the checker and the reference accept it. Does not run the backend.
   bool Accepts(const TestModel& test) const;
 

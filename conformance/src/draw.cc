@@ -227,9 +227,11 @@ std::vector<std::vector<Tensor>> DrawAgain(const format::Model& model,
   }
   std::vector<std::vector<Tensor>> candidates;
   if (infos.size() != inputs.size()) return candidates;
-  if (draw >= kZeroDraw) return DrawnPlain(inputs, draw);
+  const bool is_others = draw == kOtherInputsDraw;
+  if (draw >= kZeroDraw && !is_others) return DrawnPlain(inputs, draw);
   for (const Change change : {Change::kAll, Change::kTowardsZero, Change::kReals, Change::kOrder}) {
-    auto drawn = Drawn(infos, change, draw, inputs);
+    auto drawn = Drawn(infos, change, is_others ? 1 : draw, inputs);
+    if (is_others && !drawn.empty()) drawn[0] = inputs[0];
     const bool known = std::ranges::find(candidates, drawn) != candidates.end();
     if (!known && drawn != inputs) candidates.push_back(std::move(drawn));
   }

@@ -81,15 +81,20 @@ std::optional<Located> Examiner::Examine(const Answered& wrong) {
   const Budget budget = Share(*tester);
   if (wrong.kind == "timeout") return std::nullopt;  // each would cost the whole time limit
   if (wrong.kind == "unstable" || wrong.kind == "session") return ExamineRuns(wrong);
-  const Verdict verdict = tester->Run(*witness);
+  TestModel whole = *witness;
+  Verdict verdict = tester->Run(whole);
+  if (!IsFault(verdict.kind)) {
+    whole.bare_outputs = true;
+    verdict = tester->Run(whole);
+  }
   if (!IsFault(verdict.kind)) return ExamineRuns(wrong);
   Budget half = budget;
   half.until = Clock::now() + (budget.until - Clock::now()) / 2;
   half.max_runs = tester->runs() + budget_.max_runs / 2;
-  const TestModel smallest = Reduced(*tester, *witness, verdict.kind, half);
+  const TestModel smallest = Reduced(*tester, whole, verdict.kind, half);
   const Verdict again = tester->Run(smallest);
   if (again.kind != verdict.kind) return std::nullopt;
-  return Locate(source_, *tester, smallest, again, budget);
+  return Locate(source_, *tester, {smallest, again, whole}, budget);
 }
 
 std::optional<Located> Examiner::ExamineRuns(const Answered& wrong) const {
@@ -130,7 +135,7 @@ bool Examiner::Narrow(Answered& network) {
       "; " + std::string(is_one ? "first wrong node: " : "wrong together: nodes ") +
       (is_one ? "" : std::to_string(part->first) + " to ") + std::to_string(part->last - 1) + " '" +
       node.name + "' (" + node.op_type + ")";
-  if (!differs) return true;
+  if (!is_one && !differs) return true;
   network.question = {ToModel(part->test, part->verdict.expected), InputsOf(part->test)};
   network.outputs = std::move(part->verdict.got);
   network.reference = std::move(part->verdict.expected);

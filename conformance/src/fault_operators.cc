@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "node_editor.h"
+#include "test_model.h"
 
 namespace qtx::conformance {
 namespace {
@@ -372,6 +373,21 @@ bool SkipTheMaximum(const Question& question, Outputs& outputs) {
   return true;
 }
 
+// What a kernel does not write is what a fresh buffer holds.
+template <bool (*kIsLeft)(std::int64_t index, std::int64_t count)>
+bool LeaveUnwritten(const Question& /*question*/, Outputs& outputs) {
+  for (Tensor& output : outputs) {
+    const std::int64_t count = format::ElementCount(output);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (kIsLeft(i, count)) ClearElement(output, i);
+    }
+  }
+  return !outputs.empty();
+}
+bool IsAny(std::int64_t /*index*/, std::int64_t /*count*/) { return true; }
+bool IsFirst(std::int64_t index, std::int64_t /*count*/) { return index == 0; }
+bool IsLast(std::int64_t index, std::int64_t count) { return index + 1 == count; }
+
 constexpr std::array kOperatorFaults = {
     Fault{.name = "transposed_b_ignored", .says = "ignores transB", .question = DropTransposeB},
     Fault{.name = "transposed_a_ignored", .says = "ignores transA", .question = DropTransposeA},
@@ -440,6 +456,15 @@ constexpr std::array kOperatorFaults = {
           .says = "cuts off at stored 0 instead of the offset",
           .question = AsIdentity,
           .answers = ClampAtStoredZero},
+    Fault{.name = "output_unwritten",
+          .says = "leaves all elements of its outputs at stored 0",
+          .answers = LeaveUnwritten<IsAny>},
+    Fault{.name = "first_element_unwritten",
+          .says = "leaves the first element of its outputs at stored 0",
+          .answers = LeaveUnwritten<IsFirst>},
+    Fault{.name = "last_element_unwritten",
+          .says = "leaves the last element of its outputs at stored 0",
+          .answers = LeaveUnwritten<IsLast>},
 };
 
 }  // namespace

@@ -3,17 +3,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "compare.h"
 #include "position.h"
+#include "qtx/format/levels.h"
 #include "redraw.h"
+#include "threshold.h"
 #include "variation.h"
 
 namespace qtx::conformance {
 namespace {
 
+using format::ElementType;
 using format::Tensor;
 
 constexpr std::uint64_t kBaseDraws = 24;          // of the smallest form
@@ -30,25 +36,41 @@ std::string DimsText(const format::Dims& dims) {
   return text + "]";
 }
 
-// "x: INT8Q [1,2] {3, -4}": the values of the smallest tensors only.
+// " scale 0.5 offset 3", without scales of 1 and offsets of 0; "..." for several.
+std::string ParametersText(const std::optional<format::Quantization>& q) {
+  if (!q || format::HasLevels(*q)) return "";
+  const auto text = [](const auto& values) {
+    return values.size() == 1 ? fmt::format("{}", values[0]) : std::string("...");
+  };
+  std::string says;
+  if (std::ranges::any_of(q->scale, [](float scale) { return scale != 1; })) {
+    says += " scale " + text(q->scale);
+  }
+  if (std::ranges::any_of(q->offset, [](std::int32_t offset) { return offset != 0; })) {
+    says += " offset " + text(q->offset);
+  }
+  return says;
+}
+
+// "x: INT8Q scale 0.5 [1,2] {3, -4}": the values of the smallest tensors only.
 std::string DatumText(const Datum& datum) {
   constexpr std::int64_t kFewValues = 4;
   const Tensor& tensor = datum.tensor;
-  std::string text =
-      datum.name + ": " + std::string(format::Name(tensor.elem_type)) + " " + DimsText(tensor.dims);
-  const bool is_integer = format::IsIntegerStorage(tensor.elem_type);
-  if (format::ElementCount(tensor) > kFewValues ||
-      (!is_integer && tensor.elem_type != format::ElementType::kFloat)) {
+  std::string text = datum.name + ": " + std::string(format::Name(tensor.elem_type)) +
+                     ParametersText(tensor.quantization) + " " + DimsText(tensor.dims);
+  if (format::ElementCount(tensor) > kFewValues || format::BitWidth(tensor.elem_type) == 0) {
     return text;
   }
   std::string values;
   const auto add = [&values](const std::string& value) {
     values += (values.empty() ? "" : ", ") + value;
   };
-  if (is_integer) {
+  if (format::IsIntegerStorage(tensor.elem_type) || tensor.elem_type == ElementType::kBool) {
     for (const std::int64_t value : format::UnpackIntegers(tensor)) add(std::to_string(value));
-  } else {
+  } else if (tensor.elem_type == ElementType::kFloat) {
     for (const float value : tensor.As<float>()) add(fmt::format("{}", value));
+  } else {
+    for (const double value : format::StoredValues(tensor)) add(fmt::format("{}", value));
   }
   return text + " {" + values + "}";
 }
@@ -69,9 +91,28 @@ std::string FormText(const TestModel& test, const Verdict& verdict) {
   std::string types;
   for (const format::ValueInfo& output : test.outputs) {
     if (!output.type) continue;
-    types += (types.empty() ? " -> " : ", ") + std::string(format::Name(output.type->elem_type));
+    types += (types.empty() ? " -> " : ", ") + std::string(format::Name(output.type->elem_type)) +
+             ParametersText(output.type->quantization);
   }
   return text + types + ": " + verdict.detail;
+}
+
+std::string SizeList(const std::set<std::int64_t>& sizes) {
+  std::string text;
+  for (const std::int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return text;
+}
+
+// Sizes that are wrong and right by turns are those of an accident, as of what lies beyond.
+bool AreByTurns(const std::set<std::int64_t>& right, const std::set<std::int64_t>& wrong) {
+  std::map<std::int64_t, bool> judged;
+  for (const std::int64_t size : right) judged[size] = true;
+  for (const std::int64_t size : wrong) judged[size] = false;
+  std::size_t turns = 0;
+  for (auto one = judged.begin(); std::next(one) != judged.end(); ++one) {
+    if (one->second != std::next(one)->second) ++turns;
+  }
+  return turns > 2;
 }
 
 // A sentence about the sizes of an axis for which the answer was wrong or right.
@@ -89,6 +130,7 @@ std::string SizesText(const SizedAxis& axis, const std::set<std::int64_t>& right
       return "only where " + axis.says + " is " + multiple;
     }
   }
+  if (AreByTurns(right, wrong)) return "";
   const std::string of = axis.says + ": ";
   if (*right.rbegin() < *wrong.begin()) {
     return of + "right with " + std::to_string(*right.rbegin()) + ", wrong from " +
@@ -98,12 +140,7 @@ std::string SizesText(const SizedAxis& axis, const std::set<std::int64_t>& right
     return of + "wrong up to " + std::to_string(*wrong.rbegin()) + ", right from " +
            std::to_string(*right.begin()) + " on";
   }
-  const auto list = [](const std::set<std::int64_t>& sizes) {
-    std::string text;
-    for (const std::int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
-    return text;
-  };
-  return of + "wrong with " + list(wrong) + ", right with " + list(right);
+  return of + "wrong with " + SizeList(wrong) + ", right with " + SizeList(right);
 }
 
 // The wrong elements of the first output.
@@ -118,21 +155,45 @@ std::set<std::int64_t> WrongElements(const Verdict& verdict, const Tolerance& to
   return wrong;
 }
 
+// The most between a wrong element of the first output and the right one, in LSB or ulp.
+std::int64_t Farthest(const Verdict& verdict, const Tolerance& tolerance) {
+  constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
+  if (verdict.kind != VerdictKind::kDiffers || verdict.got.empty()) return 0;
+  const auto distances = Distances(verdict.got[0], verdict.expected[0], tolerance);
+  if (!distances) return kUnknown;
+  std::int64_t most = 0;
+  for (const ElementDistance& element : *distances) {
+    const std::int64_t distance = std::max(element.distance.value_or(kUnknown), -kUnknown);
+    most = std::max(most, distance < 0 ? -distance : distance);
+  }
+  return most;
+}
+
 class Locator {
  public:
-  Locator(const BackendSource& source, DifferentialTester& tester, const TestModel& smallest,
-          const Verdict& verdict, const Budget& budget)
-      : source_(source), tester_(tester), smallest_(smallest), verdict_(verdict), budget_(budget) {}
+  Locator(const BackendSource& source, DifferentialTester& tester, const Reduction& reduction,
+          const Budget& budget)
+      : source_(source),
+        tester_(tester),
+        smallest_(reduction.smallest),
+        verdict_(reduction.verdict),
+        whole_(reduction.whole),
+        budget_(budget) {}
 
   Located Find() {
     located_.place.op = smallest_.nodes.back().op_type;
     located_.place.form = FormText(smallest_, verdict_);
     located_.trials.push_back({smallest_, true});
     DrawBase();
-    Add(PositionText());
+    located_.draws = located_.trials.size();
+    const std::string position = PositionText();
+    Add(position.empty() ? PositionInTheWhole() : position);
     if (is_steady_) {
       for (const SizedAxis& axis : AxesOf(tester_, smallest_)) Add(TextOf(axis));
       for (const Feature& feature : FeaturesOf(smallest_)) Add(TextOf(feature));
+    }
+    if (failing_ < drawn_) {
+      for (const auto& text : ThresholdsOf(tester_, smallest_, verdict_, budget_)) Add(text);
     }
     Add(ThreadsText());
     Add(ValuesText());
@@ -170,6 +231,7 @@ class Locator {
 
   void Note(const Verdict& verdict) {
     std::set<std::int64_t> wrong = WrongElements(verdict, tester_.tolerance());
+    located_.farthest = std::max(located_.farthest, Farthest(verdict, tester_.tolerance()));
     seen_ += std::ssize(wrong);
     wrong_.merge(wrong);
   }
@@ -180,6 +242,27 @@ class Locator {
     if (smallest_.nodes.size() != 1 || verdict_.expected.empty() || wrong_.empty()) return "";
     if (seen_ < kOften * std::ssize(wrong_)) return "";
     return DescribePositions(smallest_.nodes[0], verdict_.expected[0].dims, wrong_);
+  }
+
+  // The same of the model before it was reduced, whose wrong elements may be all that is left.
+  std::string PositionInTheWhole() {
+    constexpr std::uint64_t kDraws = 8;
+    constexpr std::int64_t kOften = 4;
+    if (smallest_.nodes.size() != 1 || whole_.nodes.size() != 1) return "";
+    std::set<std::int64_t> wrong;
+    format::Dims dims;
+    std::int64_t seen = 0;
+    for (std::uint64_t draw = 0; draw < kDraws && !tester_.Spent(budget_); ++draw) {
+      const Verdict verdict = tester_.Run(draw == 0 ? whole_ : Redraw(whole_, draw));
+      if (verdict.kind != verdict_.kind || verdict.expected.empty()) continue;
+      dims = verdict.expected[0].dims;
+      std::set<std::int64_t> some = WrongElements(verdict, tester_.tolerance());
+      seen += std::ssize(some);
+      wrong.merge(some);
+    }
+    if (wrong.empty() || seen < kOften * std::ssize(wrong)) return "";
+    const std::string text = DescribePositions(whole_.nodes[0], dims, wrong);
+    return text.empty() ? "" : "before it was reduced " + text;
   }
 
   Judged Judge(const TestModel& test) {
@@ -255,6 +338,7 @@ class Locator {
   DifferentialTester& tester_;
   const TestModel& smallest_;
   const Verdict& verdict_;
+  const TestModel& whole_;
   const Budget& budget_;
   Located located_;
   std::set<std::int64_t> wrong_;
@@ -276,9 +360,9 @@ WrongPlace PlaceOf(const TestModel& test, const Verdict& verdict, const Toleranc
   return place;
 }
 
-Located Locate(const BackendSource& source, DifferentialTester& tester, const TestModel& smallest,
-               const Verdict& verdict, const Budget& budget) {
-  return Locator(source, tester, smallest, verdict, budget).Find();
+Located Locate(const BackendSource& source, DifferentialTester& tester, const Reduction& reduction,
+               const Budget& budget) {
+  return Locator(source, tester, reduction, budget).Find();
 }
 
 }  // namespace qtx::conformance

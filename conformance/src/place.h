@@ -2,6 +2,7 @@
 // time and asking the backend again.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -20,14 +21,25 @@ struct Trial {
 
 struct Located {
   WrongPlace place;
-  std::vector<Trial> trials;  // the smallest form among them
+  std::vector<Trial> trials;  // the smallest form first, then with other values, then varied
+  std::size_t draws = 0;      // of trials: the smallest form with one or other values
+  // The most between a wrong element and the right one, in LSB or ulp, with whatever values.
+  std::int64_t farthest = 0;
 };
 
-/// `smallest` fails on the backend, with `verdict`. A variation counts as right only if it stayed
-/// so for as many draws of its values as make an accident unlikely (below 3 %, by the share of
-/// draws for which `smallest` itself fails). Deterministic if the backend is and the budget lasts.
-Located Locate(const BackendSource& source, DifferentialTester& tester, const TestModel& smallest,
-               const Verdict& verdict, const Budget& budget);
+/// A failing model and its smallest form, which fails with `verdict`.
+struct Reduction {
+  const TestModel& smallest;
+  const Verdict& verdict;
+  const TestModel& whole;
+};
+
+/// What the smallest form hangs on, and which elements of `whole` are wrong where that form no
+/// longer tells. A variation counts as right only if it stayed so for as many draws of its values
+/// as make an accident unlikely (below 3 %, by the share of draws for which `smallest` itself
+/// fails). Deterministic if the backend is and the budget lasts.
+Located Locate(const BackendSource& source, DifferentialTester& tester, const Reduction& reduction,
+               const Budget& budget);
 
 /// What the failure itself shows, without any further question: its form and the positions of the
 /// wrong elements.

@@ -68,6 +68,7 @@ std::string RunText(const SessionRun& run, SessionKind kind) {
     return "right in the first prepared model, wrong in run " + std::to_string(run.run) +
            " of prepared model " + std::to_string(run.handle);
   }
+  if (run.run == 1) return "not always right on the first run of a prepared model";
   return "right on the first run of a prepared model, wrong on run " + std::to_string(run.run) +
          (run.draw == 0 ? ", after runs with other inputs" : ", with other inputs");
 }

@@ -45,18 +45,6 @@ double ZeroAt(const Tensor& tensor, std::int64_t index) {
       format::OffsetAt(*tensor.quantization, map(index)), range.min, range.max));
 }
 
-// Small floats and doubles are only set to zero, whose code is 0 in all of them.
-void StoreZero(Tensor& tensor, std::int64_t index) {
-  const auto bits = static_cast<std::size_t>(format::BitWidth(tensor.elem_type));
-  const std::size_t bit = static_cast<std::size_t>(index) * bits;
-  if (bits < 8) {
-    const auto mask = static_cast<std::uint8_t>(((1U << bits) - 1) << (bit % 8));
-    tensor.bytes[bit / 8] &= std::byte{static_cast<std::uint8_t>(~mask)};
-    return;
-  }
-  std::fill_n(tensor.bytes.begin() + static_cast<std::ptrdiff_t>(bit / 8), bits / 8, std::byte{0});
-}
-
 void StoreNumber(Tensor& tensor, std::int64_t index, double value) {
   if (HasIntegers(tensor)) {
     std::vector<std::int64_t> values = format::UnpackIntegers(tensor);
@@ -64,8 +52,8 @@ void StoreNumber(Tensor& tensor, std::int64_t index, double value) {
     format::PackIntegers(values, tensor);
   } else if (tensor.elem_type == ElementType::kFloat) {
     tensor.As<float>()[static_cast<std::size_t>(index)] = static_cast<float>(value);
-  } else if (value == 0) {
-    StoreZero(tensor, index);
+  } else if (value == 0) {  // small floats and doubles, whose code of zero is 0
+    ClearElement(tensor, index);
   }
 }
 
@@ -93,7 +81,7 @@ TestModel WithZeros(const TestModel& test, std::vector<Element>::const_iterator 
     for (auto element = first; element != last; ++element) {
       if (element->datum != d) continue;
       if (!HasIntegers(tensor)) {
-        StoreZero(tensor, element->index);
+        ClearElement(tensor, element->index);
         continue;
       }
       if (integers.empty()) integers = format::UnpackIntegers(tensor);
@@ -125,26 +113,27 @@ bool ZeroMany(Search& search) {
   return changed;
 }
 
-// Moves values towards zero: to one unit from it, then repeatedly halfway.
+// Moves a value towards zero: to one unit from it, else halfway between what fails and what does
+// not, until these are neighbours.
 bool Lessen(Search& search, const Element& element) {
+  const Tensor& tensor = search.best().data[element.datum].tensor;
+  if (!HasIntegers(tensor) && tensor.elem_type != ElementType::kFloat) return false;
+  const double zero = ZeroAt(tensor, element.index);
+  double distance = NumbersOf(tensor)[static_cast<std::size_t>(element.index)] - zero;
+  if (!(std::abs(distance) <= 0x1p40)) return false;
   bool changed = false;
-  for (;;) {
-    const Tensor& tensor = search.best().data[element.datum].tensor;
-    if (!HasIntegers(tensor) && tensor.elem_type != ElementType::kFloat) return changed;
-    const double zero = ZeroAt(tensor, element.index);
-    const double distance = NumbersOf(tensor)[static_cast<std::size_t>(element.index)] - zero;
-    const double unit = std::copysign(1.0, distance);
-    bool less = false;
-    for (const double nearer : {unit, std::trunc(distance / 2), distance - unit}) {
-      const bool smaller = std::abs(nearer) < std::abs(distance) && nearer != 0;
-      if (less || !smaller || std::abs(distance) > 0x1p40 || search.exhausted()) continue;
-      TestModel candidate = search.best();
-      StoreNumber(candidate.data[element.datum].tensor, element.index, zero + nearer);
-      less = search.Try(std::move(candidate));
-    }
-    if (!less) return changed;
-    changed = true;
+  double right = 0;
+  for (double nearer = std::copysign(1.0, distance); !search.exhausted();
+       nearer = std::trunc((right + distance) / 2)) {
+    const bool smaller = std::abs(nearer) < std::abs(distance);
+    if (!smaller || nearer == right) break;
+    TestModel candidate = search.best();
+    StoreNumber(candidate.data[element.datum].tensor, element.index, zero + nearer);
+    const bool fails = search.Try(std::move(candidate));
+    (fails ? distance : right) = nearer;
+    changed |= fails;
   }
+  return changed;
 }
 
 }  // namespace

@@ -72,7 +72,8 @@ void Introduce(const Case& c, const std::string& arithmetic, CaseResult& result)
   result.spec = c.spec;
   result.why = c.why;
   result.where = c.where;
-  result.op = c.op ? c.op->type : "model";
+  const bool is_one_node = c.nodes.size() == 1;
+  result.op = c.op ? c.op->type : is_one_node ? c.nodes[0].op.type : "model";
   result.level = c.level;
   result.tags = c.tags;
 }

@@ -41,7 +41,7 @@ std::vector<SessionStep> StepsOf(SessionKind kind) {
   for (std::int64_t draw = kSessionDraws; draw < kSessionDraws + kSessionPlainDraws; ++draw) {
     steps.push_back({kSessionHandles, draw});
   }
-  steps.push_back({1, 0});
+  steps.insert(steps.end(), {{1, 0}, {1, 0}});
   return steps;
 }
 

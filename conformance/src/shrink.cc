@@ -177,7 +177,7 @@ class Shrinker {
                         const Part& part) const {
     const VerdictKind kind = part.verdict.kind;
     for (const bool as_operator : {true, false}) {
-      if (as_operator && !IsOperatorCase(test)) continue;
+      if (as_operator && (!IsOperatorCase(test) || test.bare_outputs)) continue;
       QTX_ASSIGN_OR_RETURN(DifferentialTester fresh, Tester(tester.arithmetic()));
       const Verdict verdict = fresh.Run(test);
       if (verdict.kind != kind) continue;
@@ -196,7 +196,7 @@ class Shrinker {
   void Explain(DifferentialTester& tester, Wrong first, Wrong smallest, const Verdict& verdict,
                Shrunk& shrunk) const {
     const Budget budget{tester.runs() + options_.max_runs / 2};
-    shrunk.place = Locate(source_, tester, smallest.test, verdict, budget).place;
+    shrunk.place = Locate(source_, tester, {smallest.test, verdict, first.test}, budget).place;
     if (verdict.kind != VerdictKind::kDiffers) return;
     const std::vector<Wrong> wrongs = {std::move(smallest), std::move(first)};
     const auto cause = FindCause(wrongs, tester, {tester.runs() + options_.max_runs / 2});

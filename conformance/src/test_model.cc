@@ -181,6 +181,17 @@ Result<TestModel> Extract(const format::Model& model, std::size_t first, std::si
   return test;
 }
 
+void ClearElement(Tensor& tensor, std::int64_t index) {
+  const auto bits = static_cast<std::size_t>(format::BitWidth(tensor.elem_type));
+  const std::size_t bit = static_cast<std::size_t>(index) * bits;
+  if (bits < 8) {
+    const auto mask = static_cast<std::uint8_t>(((1U << bits) - 1) << (bit % 8));
+    tensor.bytes[bit / 8] &= std::byte{static_cast<std::uint8_t>(~mask)};
+    return;
+  }
+  std::fill_n(tensor.bytes.begin() + static_cast<std::ptrdiff_t>(bit / 8), bits / 8, std::byte{0});
+}
+
 format::Model ToModel(const TestModel& test, const std::vector<Tensor>& outputs) {
   format::Model model;
   model.ir_version = kIrVersion;
@@ -191,8 +202,8 @@ format::Model ToModel(const TestModel& test, const std::vector<Tensor>& outputs)
   graph.nodes = test.nodes;
   graph.values = test.values;
   graph.outputs = test.outputs;
-  const std::size_t declared =
-      test.open_shapes ? 0 : std::min(outputs.size(), graph.outputs.size());
+  const bool bare = test.open_shapes || test.bare_outputs;
+  const std::size_t declared = bare ? 0 : std::min(outputs.size(), graph.outputs.size());
   for (std::size_t i = 0; i < declared; ++i) {
     if (graph.outputs[i].type) graph.outputs[i].type->shape = format::ToShape(outputs[i].dims);
   }

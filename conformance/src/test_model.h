@@ -28,6 +28,7 @@ struct TestModel {
   std::vector<format::ValueInfo> values;   // declared ones between the nodes, without shapes
   // Inputs declare their sizes as symbols, one of each size, but along axes with parameters.
   bool open_shapes = false;
+  bool bare_outputs = false;  // declared without shapes
 };
 
 /// Tensors by the name of their value.
@@ -52,6 +53,9 @@ std::vector<format::Tensor> InputsOf(const TestModel& test);
 
 /// Elements of all inputs and constants.
 std::int64_t ElementsOf(const TestModel& test);
+
+/// Makes all bits of one element 0.
+void ClearElement(format::Tensor& tensor, std::int64_t index);
 
 /// The elements at `indices` (row-major, of the whole tensor) in that order, as a tensor of `dims`.
 format::Tensor Pick(const format::Tensor& tensor, const std::vector<std::int64_t>& indices,

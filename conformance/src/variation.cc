@@ -107,12 +107,15 @@ void AddInputTypes(const TestModel& test, std::vector<Feature>& features) {
 void AddOutputTypes(const TestModel& test, std::vector<Feature>& features) {
   for (std::size_t i = 0; i < test.outputs.size(); ++i) {
     const auto& declared = test.outputs[i].type;
-    if (!declared || !HasStoredIntegers(declared->elem_type)) continue;
+    if (!declared) continue;
+    const bool is_real = declared->elem_type == ElementType::kFloat;
+    if (!is_real && !HasStoredIntegers(declared->elem_type)) continue;
     const std::string name(format::Name(declared->elem_type));
     Feature feature{"where the output is " + name, {}};
     for (const ElementType other : kTypes) {
       TestModel changed = test;
       format::TensorType& type = *changed.outputs[i].type;
+      if (is_real) type.quantization = Quantization{.scale = {1}};
       if (other == type.elem_type || !type.quantization) continue;
       type.elem_type = other;
       type.quantization->quant_min.reset();
@@ -246,6 +249,11 @@ std::vector<Feature> FeaturesOf(const TestModel& test) {
   AddInputTypes(test, features);
   AddOutputTypes(test, features);
   AddConstants(test, features);
+  if (test.bare_outputs) {
+    TestModel declared = test;
+    declared.bare_outputs = false;
+    features.push_back({"where the output's shape is not declared", {std::move(declared)}});
+  }
   return features;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fault_backend.h"
+#include "place.h"
 #include "qtx/conformance/case.h"
 #include "qtx/conformance/identify.h"
 #include "qtx/conformance/runner.h"
@@ -259,6 +260,258 @@ TEST(Diagnose, CallsOtherDimsByTheirName) {
   }));
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].candidate, "output_shape");
+}
+
+// Identity from int16q to int8q of a hundredth of a step; 1.49 and 1.51 are near the tie of 1
+// and 2.
+constexpr const char* kNearTies = R"(
+id: near_ties
+spec: identity.S1
+why: w
+op: {type: Identity}
+inputs: {x: {type: int16q, scale: 0.0078125, data: [190, 194, 318, 322, 446, 450, 574, 578, 128]}}
+expect: {y: {type: int8q, scale: 1, offset: 3, data: [4, 5, 5, 6, 6, 7, 7, 8, 4]}}
+)";
+
+constexpr const char* kRamp = R"(
+id: ramp
+spec: identity.S1
+why: w
+op: {type: Identity}
+inputs: {x: {type: int8q, scale: 1, data: [90, -90, 60, -3, 7, 42, 33, -55]}}
+expect: {y: {type: int8q, scale: 1}}
+)";
+
+std::vector<Finding> FindingsOn(const std::string& yaml, const BackendSource& source) {
+  const auto cases = ParseCases(yaml, "t");
+  EXPECT_TRUE(cases.has_value()) << cases.error().where << ": " << cases.error().message;
+  const Report report = RunSuite("suite", *cases, std::vector{source}, {});
+  EXPECT_EQ(report.backends.size(), 1U);
+  return report.backends[0].findings;
+}
+
+// A backend that is off by 0.02 of a step: to the wrong side of 1.484375 = 190 / 128 and the like.
+TEST(Diagnose, TellsAnApproximation) {
+  const auto findings = FindingsOn(kNearTies, Source("exact", [](const auto&, auto& outputs, int) {
+                                     if (outputs[0].bytes.size() != 9) return;
+                                     for (std::size_t i = 0; i < 8; ++i) {
+                                       const int stored = static_cast<int>(outputs[0].bytes[i]);
+                                       outputs[0].bytes[i] =
+                                           static_cast<std::byte>(stored + (i % 2 == 0 ? 1 : -1));
+                                     }
+                                   }));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].candidate, "inexact");
+  EXPECT_THAT(findings[0].says,
+              HasSubstr("rounds quotients that are off by up to 0.016 of a step"));
+}
+
+// 16 bits, each off by one where no quotient is near a tie: no approximation, which would be off by
+// more for greater values.
+TEST(Diagnose, CallsNoSteadyStepAnApproximation) {
+  const auto findings = FindingsOn(
+      "{id: steps, spec: identity.S1, why: w, op: {type: Identity},"
+      " inputs: {x: {type: int8q, scale: 1, data: [90, -90, 60, -3, 7, 42, 33, -55]}},"
+      " expect: {y: {type: int16q, scale: 0.25}}}",
+      Source("exact", [](const auto&, auto& outputs, int) {
+        for (std::int16_t& stored : outputs[0].template As<std::int16_t>()) stored ^= 1;
+      }));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].candidate, "");
+}
+
+// 1.5 to 6.5, and two quotients that are no ties.
+TEST(Diagnose, TellsThatOnlyTiesAreWrong) {
+  const auto findings = FindingsOn(
+      "{id: ties, spec: identity.S1, why: w, op: {type: Identity},"
+      " inputs: {x: {type: int16q, scale: 0.0078125, data: [192, 320, 448, 576, 704, 832, 100, "
+      "50]}},"
+      " expect: {y: {type: int8q, scale: 1, data: [2, 2, 4, 4, 6, 6, 1, 0]}}}",
+      Source("exact", [](const auto&, auto& outputs, int) {
+        for (std::size_t i = 0; i < std::min<std::size_t>(outputs[0].bytes.size(), 6); ++i) {
+          outputs[0].bytes[i] ^= std::byte{16};
+        }
+      }));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].candidate, "ties");
+  EXPECT_THAT(findings[0].says, HasSubstr("is wrong only where the exact quotient is within 0 of"));
+}
+
+constexpr const char* kReals = R"(
+id: reals
+spec: identity.S1
+why: w
+op: {type: Identity}
+inputs: {x: {type: TYPE, data: [1.5, -3.0, 100.0, 0.25]}}
+expect: {y: {type: TYPE}}
+)";
+
+std::vector<Finding> FindingsOnReals(const std::string& type, const Distort& distort) {
+  std::string yaml = kReals;
+  for (auto at = yaml.find("TYPE"); at != std::string::npos; at = yaml.find("TYPE")) {
+    yaml.replace(at, 4, type);
+  }
+  return FindingsOn(yaml, Source("exact", distort));
+}
+
+// The lowest byte of a binary32 is its last places; of other types, and where changed questions
+// show more, nothing is said of them.
+TEST(Diagnose, TellsLastPlacesOfBinary32Alone) {
+  const auto last = [](const auto&, auto& outputs, int) { outputs[0].bytes[0] ^= std::byte{3}; };
+  const auto few = [](const auto&, auto& outputs, int) { outputs[0].bytes[1] ^= std::byte{3}; };
+  const auto far_alone = [](const auto&, auto& outputs, int) {
+    outputs[0].bytes[outputs[0].bytes.size() == 4 ? 3 : 0] ^= std::byte{1};
+  };
+  const auto candidate = [](const std::string& type, const Distort& distort) {
+    const auto findings = FindingsOnReals(type, distort);
+    return findings.empty() ? "none" : findings[0].candidate;
+  };
+  EXPECT_EQ(candidate("float", last), "last_places");
+  EXPECT_EQ(candidate("float", few), "few_places");
+  EXPECT_EQ(candidate("float", far_alone), "");
+  EXPECT_EQ(candidate("bfloat16", last), "");
+}
+
+// Wrong with 1, 3, 8 and 17 elements: an accident of what lies beyond, not a size.
+TEST(Diagnose, SaysNothingOfSizesThatAreWrongByTurns) {
+  const auto findings = FindingsOn(kRamp, Source("exact", [](const auto&, auto& outputs, int) {
+                                     const std::size_t size = outputs[0].bytes.size();
+                                     if (size == 1 || size == 3 || size == 8 || size == 17)
+                                       outputs[0].bytes[0] ^= std::byte{1};
+                                   }));
+  ASSERT_EQ(findings.size(), 1U);
+  ASSERT_EQ(findings[0].places.size(), 1U);
+  EXPECT_THAT(findings[0].places[0].says, testing::Not(HasSubstr("axis 0 of x")));
+}
+
+TEST(Diagnose, ShowsParametersInTheForm) {
+  TestModel test;
+  test.nodes.push_back({.op_type = "Identity", .inputs = {"x"}, .outputs = {"y"}});
+  format::Quantization q{.scale = {0.5F}, .offset = {3}};
+  auto x = format::MakeTensor(format::ElementType::kInt8Q, {2}, q);
+  ASSERT_TRUE(x.has_value());
+  format::PackIntegers(std::vector<std::int64_t>{1, -2}, *x);
+  test.data.push_back({"x", *x, false});
+  format::ValueInfo output{.name = "y"};
+  output.type.emplace();
+  output.type->elem_type = format::ElementType::kInt16Q;
+  output.type->quantization = format::Quantization{.scale = {2, 3}};
+  test.outputs.push_back(output);
+  Verdict verdict;
+  verdict.detail = "differs";
+  EXPECT_EQ(PlaceOf(test, verdict, {}).form,
+            "Identity(x: INT8Q scale 0.5 offset 3 [2] {1, -2}) -> INT16Q scale ...: differs");
+}
+
+// Wrong by a step where no tie is near.
+TEST(Diagnose, CallsNothingElseAnApproximation) {
+  const auto findings = FindingsOn(kNearTies, Source("exact", [](const auto&, auto& outputs, int) {
+                                     for (std::byte& stored : outputs[0].bytes)
+                                       stored ^= std::byte{1};
+                                   }));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].candidate, "");
+}
+
+TEST(Diagnose, TellsTheValueFromWhichOnItIsWrong) {
+  const auto findings = FindingsOn(kRamp, Source("exact", [](const auto&, auto& outputs, int) {
+                                     for (std::byte& stored : outputs[0].bytes) {
+                                       if (static_cast<signed char>(stored) > 40)
+                                         stored ^= std::byte{9};
+                                     }
+                                   }));
+  ASSERT_EQ(findings.size(), 1U);
+  ASSERT_EQ(findings[0].places.size(), 1U);
+  EXPECT_THAT(findings[0].places[0].form, HasSubstr("x: INT8Q [1] {41}"));
+  EXPECT_THAT(findings[0].places[0].says, HasSubstr("x[0]: wrong from 41 on, right with 40"));
+}
+
+TEST(Diagnose, TellsThePositionThatTheSmallestFormLost) {
+  const auto findings = FindingsOn(kRamp, Source("exact", [](const auto&, auto& outputs, int) {
+                                     outputs[0].bytes[0] ^= std::byte{1};
+                                   }));
+  ASSERT_EQ(findings.size(), 1U);
+  ASSERT_EQ(findings[0].places.size(), 1U);
+  EXPECT_THAT(findings[0].places[0].form, HasSubstr("INT8Q [1]"));
+  EXPECT_THAT(findings[0].places[0].says,
+              HasSubstr("before it was reduced only in element 0 of 0 to 7"));
+}
+
+TEST(Diagnose, TellsWhatIsNotWritten) {
+  const auto all_of = [](const auto&, auto& outputs, int) {
+    std::ranges::fill(outputs[0].bytes, std::byte{0});
+  };
+  const auto first_of = [](const auto&, auto& outputs, int) { outputs[0].bytes[0] = std::byte{0}; };
+  const auto last_of = [](const auto&, auto& outputs, int) {
+    outputs[0].bytes.back() = std::byte{0};
+  };
+  const auto candidate = [](const Distort& distort) {
+    const auto findings = FindingsOn(kRamp, Source("exact", distort));
+    return findings.empty() ? "" : findings[0].candidate;
+  };
+  EXPECT_EQ(candidate(all_of), "output_unwritten");
+  EXPECT_EQ(candidate(first_of), "first_element_unwritten");
+  EXPECT_EQ(candidate(last_of), "last_element_unwritten");
+}
+
+// An error that is no decline, and one that only models without a declared shape of the output get.
+class Refuser : public backend::Backend {
+ public:
+  explicit Refuser(bool bare) : right_(*ReferenceSource().make()), bare_(bare) {}
+  Result<backend::Description> Describe() override {
+    return backend::Description{"refuser", "1", {"exact"}, ""};
+  }
+  Result<std::unique_ptr<backend::PreparedModel>> Prepare(const format::Model& model,
+                                                          std::string_view arithmetic) override {
+    const format::ValueInfo& output = model.graph.outputs[0];
+    if (!bare_ || !output.type->shape) return Error{ErrorCode::kInvalid, "node", "no such axis"};
+    return right_->Prepare(model, arithmetic);
+  }
+
+ private:
+  std::unique_ptr<backend::Backend> right_;
+  bool bare_;
+};
+
+BackendSource Refusing(bool bare) {
+  BackendSource source;
+  source.name = "refuser";
+  source.make = [bare]() -> Result<std::unique_ptr<backend::Backend>> {
+    return std::unique_ptr<backend::Backend>(std::make_unique<Refuser>(bare));
+  };
+  return source;
+}
+
+TEST(Diagnose, TellsWhatIsRefused) {
+  const auto findings = FindingsOn(kRamp, Refusing(/*bare=*/false));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].candidate, "refused");
+  ASSERT_EQ(findings[0].places.size(), 1U);
+  EXPECT_THAT(findings[0].places[0].form, HasSubstr("no such axis"));
+}
+
+TEST(Diagnose, TellsWhatHangsOnADeclaredShape) {
+  const auto findings = FindingsOn(kRamp, Refusing(/*bare=*/true));
+  ASSERT_EQ(findings.size(), 1U);
+  ASSERT_EQ(findings[0].places.size(), 1U);
+  EXPECT_THAT(findings[0].places[0].says,
+              HasSubstr("only where the output's shape is not declared"));
+}
+
+// A case with nodes of which there is one is a case of its operator.
+TEST(Diagnose, TakesOneNodeForAnOperator) {
+  const auto findings = FindingsOn(
+      "{id: one, spec: identity.S1, why: w,"
+      " nodes: [{op: {type: Identity}, inputs: [x], outputs: [y]}],"
+      " inputs: {x: {type: int8q, scale: 1, data: [1, 3]}},"
+      " expect: {y: {type: int8q, scale: 1}}}",
+      Source("exact", [](const auto&, auto& outputs, int) {
+        outputs[0].dims = {1, 2};
+      }));
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0].operators, ElementsAre("Identity"));
+  ASSERT_EQ(findings[0].places.size(), 1U);
+  EXPECT_EQ(findings[0].places[0].op, "Identity");
 }
 
 TEST(Identify, NamesTheArithmeticOfEachOperator) {

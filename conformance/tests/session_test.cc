@@ -343,6 +343,91 @@ INSTANTIATE_TEST_SUITE_P(
                 false, kLong}),
     [](const auto& test) { return std::string(test.param.name); });
 
+std::vector<std::byte> BytesOf(std::span<const Tensor> tensors) {
+  std::vector<std::byte> bytes;
+  for (const Tensor& tensor : tensors) {
+    bytes.insert(bytes.end(), tensor.bytes.begin(), tensor.bytes.end());
+  }
+  return bytes;
+}
+
+// State that only some orders of runs show.  Source: backend_protocol.S9, .S21.
+INSTANTIATE_TEST_SUITE_P(
+    LiesOfState, SessionFault,
+    testing::Values(LieCase{"IsWrongOnTwoThreads", "2 threads: gives another",
+                            [](Question& q) -> std::optional<Result<Outputs>> {
+                              if (q.threads == 2) Spoil(q.inputs[0]);
+                              return std::nullopt;
+                            },
+                            true, kLong},
+                    LieCase{"KeepsTheGreatestOfAllRuns", "",
+                            [most = std::make_shared<int>(-128)](Question& q)
+                                -> std::optional<Result<Outputs>> {
+                              int own = -128;
+                              for (const std::byte b : q.inputs[0].bytes) {
+                                own = std::max<int>(own, static_cast<signed char>(b));
+                              }
+                              if (own < *most) q.inputs[0].bytes.back() = std::byte{0x55};
+                              *most = std::max(*most, own);
+                              return std::nullopt;
+                            },
+                            false, kLong},
+                    LieCase{"KnowsInputsByTheFirst", "",
+                            Cached<std::vector<std::byte>>([](const Question& q) {
+                              return q.inputs[0].bytes;
+                            }),
+                            true},
+                    LieCase{"KnowsInputsByTheOthers", "",
+                            Cached<std::vector<std::byte>>([](const Question& q) {
+                              return BytesOf(std::span(q.inputs).subspan(1));
+                            })},
+                    LieCase{"IsWrongAfterTheFifthRun", "",
+                            [](Question& q) -> std::optional<Result<Outputs>> {
+                              if (q.run > 5) Spoil(q.inputs[0]);
+                              return std::nullopt;
+                            },
+                            true, kLong},
+                    LieCase{"IsWrongInEachSecondModel", "",
+                            [](Question& q) -> std::optional<Result<Outputs>> {
+                              if (q.model % 2 == 0) Spoil(q.inputs[0]);
+                              return std::nullopt;
+                            },
+                            false, kLong},
+                    LieCase{"GivesTwoOutputsAtOnce", "",
+                            [](Question& q) -> std::optional<Result<Outputs>> {
+                              std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                              if (q.running == 1 || q.first_outputs.empty()) return std::nullopt;
+                              return Outputs{q.first_outputs[0], q.first_outputs[0]};
+                            },
+                            true, kLong},
+                    LieCase{"TurnsDimsAround", "",
+                            [](Question& q) -> std::optional<Result<Outputs>> {
+                              if (q.run < 3) return std::nullopt;
+                              Outputs outputs = q.first_outputs;
+                              std::ranges::reverse(outputs[0].dims);
+                              return outputs;
+                            },
+                            false, kLong},
+                    LieCase{"IsWrongTheSecondTimeInARow", "",
+                            [before = std::make_shared<std::vector<std::byte>>()](Question& q)
+                                -> std::optional<Result<Outputs>> {
+                              if (q.running > 1) return std::nullopt;
+                              const bool same = q.run > 1 && *before == q.inputs[0].bytes;
+                              *before = q.inputs[0].bytes;
+                              if (same) Spoil(q.inputs[0]);
+                              return std::nullopt;
+                            },
+                            true, kLong},
+                    LieCase{"SwapsEqualShapesOfTwoModels", "",
+                            [last = std::make_shared<Outputs>()](Question& q)
+                                -> std::optional<Result<Outputs>> {
+                              if (q.alive < 2 || q.first_outputs.empty()) return std::nullopt;
+                              if (last->empty()) *last = q.first_outputs;
+                              return *last;
+                            },
+                            false, kLong}),
+    [](const auto& test) { return std::string(test.param.name); });
+
 TEST(Session, DrawsOpenShapesAgain) {
   const CaseResult result = ResultOf(
       [](Question& q) -> std::optional<Result<Outputs>> {
@@ -373,6 +458,19 @@ TEST(DrawAgain, ChangesEveryInput) {
   ASSERT_FALSE(candidates.empty());
   const std::vector<Tensor>& drawn = candidates[0];
   EXPECT_THAT(drawn[0].As<float>(), ElementsAre(6, -4, 2));
+  EXPECT_THAT(drawn[1].As<float>(), ElementsAre(1));
+  EXPECT_THAT(format::UnpackIntegers(drawn[2]), ElementsAre(2));
+}
+
+// As draw 1, but for the first input.
+TEST(DrawAgain, KeepsTheFirstInputOfOneDraw) {
+  const auto cases = ParseCases(kQuantize, "session_test");
+  const auto model = BuildModel(cases->at(0));
+  const auto inputs = BuildInputs(cases->at(0), *model);
+  const auto candidates = DrawAgain(*model, *inputs, kOtherInputsDraw);
+  ASSERT_FALSE(candidates.empty());
+  const std::vector<Tensor>& drawn = candidates[0];
+  EXPECT_EQ(drawn[0], inputs->at(0));
   EXPECT_THAT(drawn[1].As<float>(), ElementsAre(1));
   EXPECT_THAT(format::UnpackIntegers(drawn[2]), ElementsAre(2));
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "bisect.h"
 #include "case_writer.h"
 #include "qtx/conformance/suite.h"
 #include "wrong_backend.h"
@@ -114,6 +115,58 @@ TEST(Shrink, FindsTheFirstDivergingNodeOfANetwork) {
   EXPECT_EQ(shrunk.nodes, 1);
   EXPECT_LE(shrunk.elements, 16);
   ExpectReproduces(source, shrunk);
+}
+
+// Copies where it should cut off at zero.
+class CopyingRelu : public backend::Backend {
+ public:
+  Result<backend::Description> Describe() override {
+    return backend::Description{"copying", "1", {"exact"}, ""};
+  }
+  Result<std::unique_ptr<backend::PreparedModel>> Prepare(const format::Model& model,
+                                                          std::string_view arithmetic) override {
+    format::Model changed = model;
+    for (format::Node& node : changed.graph.nodes) {
+      if (node.op_type == "Relu") node.op_type = "Identity";
+    }
+    return right_->Prepare(changed, arithmetic);
+  }
+
+ private:
+  std::unique_ptr<backend::Backend> right_ = *ReferenceSource().make();
+};
+
+// One run of the network with all values as outputs names the node, and one of the node confirms.
+TEST(Shrink, FindsANodeInTwoRuns) {
+  constexpr int kNodes = 20;
+  constexpr int kWrong = 13;
+  std::string yaml = "{id: chain, spec: relu.S1, why: w, nodes: [";
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string op = i == kWrong ? "Relu" : "Identity";
+    yaml += "{op: {type: " + op + "}, inputs: [v" + std::to_string(i) + "], outputs: [v" +
+            std::to_string(i + 1) + "]}, ";
+  }
+  yaml += "], values: {";
+  for (int i = 1; i < kNodes; ++i) {
+    yaml += "v" + std::to_string(i) + ": {type: int8q, scale: 1, shape: [2]}, ";
+  }
+  const Case c = Parse(yaml +
+                       "}, inputs: {v0: {type: int8q, scale: 1, data: [1, -2]}},"
+                       " expect: {v20: {type: int8q, scale: 1}}}");
+  BackendSource source;
+  source.name = "copying";
+  source.make = []() -> Result<std::unique_ptr<backend::Backend>> {
+    return std::unique_ptr<backend::Backend>(std::make_unique<CopyingRelu>());
+  };
+  auto tester = DifferentialTester::Make(source, "exact");
+  const auto failure = ToFailure(c);
+  ASSERT_TRUE(tester.has_value() && failure.has_value());
+  const auto part =
+      FindFailingPart(*tester, failure->model, failure->inputs, VerdictKind::kDiffers, {1000});
+  ASSERT_TRUE(part.has_value()) << part.error().Text();
+  EXPECT_EQ(part->first, kWrong);
+  EXPECT_EQ(part->test.nodes.size(), 1U);
+  EXPECT_EQ(tester->runs(), 2);
 }
 
 TEST(Shrink, KeepsACrashACrash) {
