@@ -35,6 +35,17 @@ std::vector<float> Divisors(const Window& window, bool padding) {
   return divisors;
 }
 
+// The window without what lies behind the image for each result: exporters write kernels of the
+// largest image that a network takes.
+Window WithinImage(Window window) {
+  for (Axis& axis : window) {
+    const std::int64_t reached = (axis.input - 1 + axis.pad_begin) / axis.dilation + 1;
+    axis.kernel = std::min(axis.kernel, reached);
+    if (axis.output == 1) axis.stride = 1;
+  }
+  return window;
+}
+
 class Pool : public Operator {
  public:
   Pool(const NodeInfo& info, bool mean)
@@ -51,7 +62,7 @@ class Pool : public Operator {
     const auto spatial = std::span(x->dims).subspan(2);
     QTX_ASSIGN_OR_RETURN(const Window window,
                          WindowOf(node_, spatial, node_.IntsOr("kernel_shape", {})));
-    QTX_ASSIGN_OR_RETURN(const Planes planes, Planes::For(window));
+    QTX_ASSIGN_OR_RETURN(const Planes planes, Planes::For(WithinImage(window)));
     Dims dims{x->dims[0], x->dims[1]};
     for (std::size_t axis = 4 - x->dims.size(); axis < 2; ++axis)
       dims.push_back(window[axis].output);

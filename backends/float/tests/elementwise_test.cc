@@ -217,6 +217,16 @@ TEST(AveragePool, CountsPaddingIfAsked) {
   ExpectBits(mean(1, 4, 1), {1, 3});
 }
 
+// As EfficientNet is exported: a window of as many rows and columns as the head has channels.
+TEST(Pools, TakeKernelsBeyondTheImage) {
+  const Tensor x = Floats({1, 1, 2, 2}, {1, 2, 4, 8});
+  const std::vector<Attribute> window = {
+      Attribute::Ints("kernel_shape", {320, 320}), Attribute::Ints("strides", {320, 320}),
+      Attribute::Int("ceil_mode", 1), Attribute::Int("count_include_pad", 1)};
+  ExpectBits(Compute("AveragePool", {x}, 0, window), {3.75F});
+  ExpectBits(Compute("MaxPool", {x}, 0, {window.begin(), window.begin() + 3}), {8});
+}
+
 // Every 2-D window against sums in binary64: n - 1 roundings, one of the division.
 TEST(Pools, AreWithinTheBoundForEveryWindow) {
   Random random(5);
