@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/ops/hybrid.h"
 #include "engine/plan.h"
 
 namespace qtx::backend::engine {
@@ -92,12 +93,28 @@ bool FromQuantized(const NodePlan& plan) {
   return x.has_value() && format::IsQuantized((*x)->elem_type);
 }
 
-// FULLY_CONNECTED of FLOAT by 8-bit weights quantizes x at run time (tflite.S14). The engine does
-// not compute it.
-bool IsHybrid(const NodePlan& plan) {
-  const auto x = plan.TypeOf(0);
-  return plan.node().op_type == "Gemm" && x.has_value() && (*x)->elem_type == ElementType::kFloat &&
-         ComesFromTflite(plan.node(), "FULLY_CONNECTED");
+bool HasFloat(const NodePlan& plan, std::size_t input) {
+  const auto x = plan.TypeOf(input);
+  return x.has_value() && (*x)->elem_type == ElementType::kFloat;
+}
+
+// True if all inputs and the result are FLOAT.
+bool OnlyFloats(const NodePlan& plan) {
+  for (std::size_t i = 0; i < plan.node().inputs.size(); ++i) {
+    if (plan.HasInput(i) && !HasFloat(plan, i)) return false;
+  }
+  return ResultType(plan) == ElementType::kFloat;
+}
+
+// Where the arithmetic is defined as exact for FLOAT: one operation is rounded once (float32.S3),
+// and TFLite's kernels of kComputed are those of integers (tflite.S11) but for the hybrid ones.
+bool IsExactOnFloats(const NodePlan& plan, Arithmetic asked) {
+  constexpr std::array<std::string_view, 3> kSingle = {"Add", "Mul", "Sub"};
+  constexpr std::array<std::string_view, 3> kProducts = {"Conv", "Gemm", "MatMul"};
+  const std::string_view op_type = plan.node().op_type;
+  if (!IsTflite(asked)) return Contains(kSingle, op_type) && OnlyFloats(plan);
+  if (Contains(kProducts, op_type)) return HasFloat(plan, 0) && !IsHybrid(plan);
+  return OnlyFloats(plan);
 }
 
 }  // namespace
@@ -136,7 +153,8 @@ std::optional<Arithmetic> ArithmeticFor(const NodePlan& plan, Arithmetic asked) 
   if (op_type == "QuantizeLinear") {
     return HasTypes(plan, 0, 1) ? std::optional(asked) : std::nullopt;
   }
-  if (!Contains(kComputed, op_type) || IsHybrid(plan)) return std::nullopt;
+  if (!Contains(kComputed, op_type)) return std::nullopt;
+  if (IsExactOnFloats(plan, asked)) return Arithmetic::kExact;
   // FLOAT16 and BFLOAT16 results are defined in binary32 or exactly, depending on the operator. The
   // engine does not compute them.
   const bool half = result == ElementType::kFloat16 || result == ElementType::kBfloat16;

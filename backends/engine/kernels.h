@@ -149,27 +149,33 @@ struct FixedScaling {
 };
 
 inline constexpr int kMaxRealRows = 4;
-/// A vector of binary64 has at most this many lanes.
-inline constexpr std::int64_t kRealLanes = 8;
+/// Most columns of a tile.
+inline constexpr std::int64_t kMaxRealColumns = 48;
+/// A vector of reals has at most this many lanes.
+template <typename Real>
+inline constexpr std::int64_t kRealLanes = 64 / sizeof(Real);
 
-/// Sums of products in binary64, each product and each sum rounded (or the two at once):
+/// Sums of products, from 0 on:
 ///   sums[r * columns + c] = sum over k < taps of rows[r][k] * values[offsets[k] + c]
-/// `columns` is a multiple of kRealLanes.
-template <typename W>
+/// In binary64 each product and each sum is rounded, or the two at once; in binary32 each product
+/// and each sum. `columns` is a multiple of kRealLanes.
+template <typename W, typename Real = double>
 struct RealTile {
-  const double* rows[kMaxRealRows] = {};
+  const Real* rows[kMaxRealRows] = {};
   int row_count = 0;
   const W* values = nullptr;
   const std::int64_t* offsets = nullptr;
   std::int64_t taps = 0;
   std::int64_t columns = 0;
-  double* sums = nullptr;
+  Real* sums = nullptr;
 };
 
 /// Sums that are within `bound` of what they stand for, and the FLOAT they become:
 ///   y[i] = sums[i] * factor + addend[i * addend_step], where the step is 0 or 1.
+/// Those of binary32 have neither factor nor bound.
+template <typename Real>
 struct RealSums {
-  const double* sums = nullptr;
+  const Real* sums = nullptr;
   std::int64_t n = 0;
   double factor = 1;
   const float* addend = nullptr;
@@ -225,6 +231,11 @@ struct Kernels {
   void (*quantize)(const float* values, std::int64_t n, float scale, Narrowing narrowing,
                    std::uint8_t* out) = nullptr;
 
+  /// out[i] = zero + x[i] * factor in binary32 rounded to the nearest integer, ties away from zero,
+  /// within [-127, 127]; zero for x[i] = 0 (tflite.S14). False if an element is NaN.
+  bool (*quantize_away)(const float* x, std::int64_t n, float factor, std::int32_t zero,
+                        std::uint8_t* out) = nullptr;
+
   /// y[i] = x[i * step] for i < n.
   void (*widen_floats)(const float* x, std::int64_t step, std::int64_t n, double* y) = nullptr;
   /// The greatest magnitude of x[0, n), without NaN; 0 if there is none.
@@ -232,9 +243,12 @@ struct Kernels {
   void (*real_tile)(const RealTile<double>& tile) = nullptr;
   void (*real_tile_of_floats)(const RealTile<float>& tile) = nullptr;
   void (*real_tile_of_bytes)(const RealTile<std::int8_t>& tile) = nullptr;
+  void (*float_tile)(const RealTile<float, float>& tile) = nullptr;
   /// Rounds sums. Lists the indices of doubtful elements, as NaN and infinities are, and returns
   /// their number.
-  std::int64_t (*settle)(const RealSums& sums, std::int32_t* doubtful) = nullptr;
+  std::int64_t (*settle)(const RealSums<double>& sums, std::int32_t* doubtful) = nullptr;
+  /// Adds addends. NaN alone is doubtful.
+  std::int64_t (*settle_floats)(const RealSums<float>& sums, std::int32_t* doubtful) = nullptr;
 
   /// nearest[i] = x[i] / divisor, no less than low and no more than high, whose magnitudes are at
   /// most 2^20, rounded to an integer, ties to even. False if a quotient lies within 2^-30 of a

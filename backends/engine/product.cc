@@ -17,11 +17,11 @@ constexpr std::int64_t kPassRows = 10 * kBlockRows;
 constexpr std::int64_t kTogetherBytes = 24 << 10;
 
 // One thread's sums of a block of rows by a strip.
-template <typename A, typename W>
+template <typename A, typename W, typename Results>
 class BlockRunner {
  public:
   BlockRunner(const ProductKernels<A, W>& kernels, const PackedWeights<W>& weights,
-              const Requantizer& requantizer, const Target& target)
+              const Results& requantizer, const Target& target)
       : kernels_(kernels), weights_(weights), requantizer_(requantizer), target_(target) {}
 
   // Rows first..last by all strips.
@@ -122,7 +122,7 @@ class BlockRunner {
 
   const ProductKernels<A, W>& kernels_;
   const PackedWeights<W>& weights_;
-  const Requantizer& requantizer_;
+  const Results& requantizer_;
   const Target& target_;
   const std::array<std::int64_t, kMaxVectors> most_rows_{kernels_.MaxRows(1), kernels_.MaxRows(2),
                                                          kernels_.MaxRows(3), kernels_.MaxRows(4)};
@@ -133,9 +133,29 @@ class BlockRunner {
 
 }  // namespace
 
-template <typename A, typename W>
+void RowScaling::Convert(const Requantizer::Block& block, std::byte* out) const {
+  for (std::int64_t r = 0; r < block.rows; ++r) {
+    const std::int64_t element = block.element + r * block.out_stride;
+    const float step = steps[static_cast<std::size_t>(element / columns)];
+    const std::int32_t* sums = block.acc + r * block.stride;
+    float* y = reinterpret_cast<float*>(out) + element;
+    for (std::int64_t c = 0; c < block.columns; ++c) y[c] = static_cast<float>(sums[c]) * step;
+    if (bias == nullptr) continue;
+    const float* addend = bias + block.channel;
+    for (std::int64_t c = 0; c < block.columns; ++c) y[c] += addend[c];
+  }
+}
+
+void RowScaling::Single(std::int64_t acc, std::int64_t channel, std::int64_t element,
+                        std::byte* out) const {
+  const float step = steps[static_cast<std::size_t>(element / columns)];
+  const float scaled = static_cast<float>(acc) * step;
+  reinterpret_cast<float*>(out)[element] = bias == nullptr ? scaled : scaled + bias[channel];
+}
+
+template <typename A, typename W, typename Results>
 void Multiply(const ProductKernels<A, W>& kernels, const PackedWeights<W>& weights,
-              const Rows<A>& rows, const Requantizer& requantizer, const Target& target,
+              const Rows<A>& rows, const Results& requantizer, const Target& target,
               Threads& threads) {
   const auto count = static_cast<std::int64_t>(rows.offsets.size());
   const std::span<const Strip> strips = weights.strips();
@@ -152,7 +172,7 @@ void Multiply(const ProductKernels<A, W>& kernels, const PackedWeights<W>& weigh
   const std::int64_t products = count * weights.work() * kernels.lanes * kernels.group;
   threads.For(passes * parts, products / kProductsPerNanosecond, [&](std::int64_t i) {
     const std::int64_t pass = i / parts;
-    BlockRunner<A, W>(kernels, weights, requantizer, target)
+    BlockRunner<A, W, Results>(kernels, weights, requantizer, target)
         .Run(rows, count * pass / passes, count * (pass + 1) / passes,
              together ? strips : strips.subspan(static_cast<std::size_t>(i % parts), 1));
   });
@@ -161,6 +181,9 @@ void Multiply(const ProductKernels<A, W>& kernels, const PackedWeights<W>& weigh
 template void Multiply(const ProductKernels<std::uint8_t, std::int8_t>&,
                        const PackedWeights<std::int8_t>&, const Rows<std::uint8_t>&,
                        const Requantizer&, const Target&, Threads&);
+template void Multiply(const ProductKernels<std::uint8_t, std::int8_t>&,
+                       const PackedWeights<std::int8_t>&, const Rows<std::uint8_t>&,
+                       const RowScaling&, const Target&, Threads&);
 template void Multiply(const ProductKernels<std::int16_t, std::int16_t>&,
                        const PackedWeights<std::int16_t>&, const Rows<std::int16_t>&,
                        const Requantizer&, const Target&, Threads&);

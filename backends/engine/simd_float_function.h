@@ -28,7 +28,7 @@ struct FloatVectors {
       to = a * b + c;
     }
   }
-  static void Load(const float* p, Real& to) { RealVectors<Simd, Float>::Load(p, to); }
+  static void Load(const float* p, Real& to) { RealVectors<Simd, Float, double>::Load(p, to); }
   static void Round(const Real& from, Single& to) {
     if constexpr (requires { Simd::NarrowD(from); }) {
       to = Simd::NarrowD(from);
@@ -201,9 +201,9 @@ std::int64_t RunFloatFunction(const float* x, std::int64_t n, float* y, std::int
 }
 
 template <typename Simd>
-std::int64_t RunSettle(const RealSums& of, std::int32_t* doubtful) {
+std::int64_t RunSettle(const RealSums<double>& of, std::int32_t* doubtful) {
   using V = FloatVectors<Simd>;
-  const RealSums s = of;
+  const RealSums<double> s = of;
   const auto bounds = [&s](std::int64_t i, std::int64_t count, typename V::Real& below,
                            typename V::Real& above) {
     typename V::Real sum;

@@ -1,4 +1,4 @@
-// Products of reals in binary64, as templates over an instruction set's vectors: see
+// Products of reals in binary64 and binary32, as templates over an instruction set's vectors: see
 // simd_kernels.h, whose rules for such templates hold here, too.
 #pragma once
 
@@ -8,16 +8,17 @@
 
 namespace qtx::backend::engine::simd {
 
-// The compiler's own vectors: of kLanes / 2 binary64, and as many values. Where the target has none
-// this long, the compiler takes several.
-template <typename Simd, typename W>
+// The compiler's own vectors: of kLanes / 2 binary64 or kLanes binary32, and as many values. Where
+// the target has none this long, the compiler takes several.
+template <typename Simd, typename W, typename Real>
 struct RealVectors {
-  static constexpr int kLanes = Simd::kLanes / 2;
-  typedef double Sum __attribute__((vector_size(kLanes * sizeof(double))));
+  static constexpr bool kDouble = sizeof(Real) == sizeof(double);
+  static constexpr int kLanes = kDouble ? Simd::kLanes / 2 : Simd::kLanes;
+  typedef Real Sum __attribute__((vector_size(kLanes * sizeof(Real))));
   typedef W Values __attribute__((vector_size(kLanes * sizeof(W))));
 
   static void Load(const W* p, Sum& to) {
-    if constexpr (requires { Simd::WidenD(p); }) {
+    if constexpr (kDouble && requires { Simd::WidenD(p); }) {
       to = Simd::WidenD(p);
     } else {
       Values values;
@@ -25,9 +26,10 @@ struct RealVectors {
       to = __builtin_convertvector(values, Sum);
     }
   }
-  // Rounded once where the instruction set can, which the error bound of the sums allows.
-  static void AddProduct(Sum& sum, double factor, const Sum& values) {
-    if constexpr (requires { Simd::AddProductD(sum, factor, values); }) {
+  // Of binary64 rounded once where the instruction set can, which the error bound of the sums
+  // allows.
+  static void AddProduct(Sum& sum, Real factor, const Sum& values) {
+    if constexpr (kDouble && requires { Simd::AddProductD(sum, factor, values); }) {
       sum = Simd::AddProductD(sum, factor, values);
     } else {
       sum += factor * values;
@@ -37,27 +39,27 @@ struct RealVectors {
 
 // One tap. The fewer of the two, rows or vectors, stay in registers: with twelve sums there are no
 // more than sixteen.
-template <typename Simd, typename W, int kRows, int kVectors>
+template <typename Simd, typename W, typename Real, int kRows, int kVectors>
 inline __attribute__((always_inline)) void AddByRows(
-    const RealTile<W>& t, std::int64_t k, const W* line,
-    typename RealVectors<Simd, W>::Sum (&sums)[std::size_t{kRows}][std::size_t{kVectors}]) {
-  using Vectors = RealVectors<Simd, W>;
+    const RealTile<W, Real>& t, std::int64_t k, const W* line,
+    typename RealVectors<Simd, W, Real>::Sum (&sums)[std::size_t{kRows}][std::size_t{kVectors}]) {
+  using Vectors = RealVectors<Simd, W, Real>;
   typename Vectors::Sum values[std::size_t{kVectors}];
 #pragma GCC unroll 12  // all loops over rows and vectors, or the sums become an array in memory
   for (int v = 0; v < kVectors; ++v) Vectors::Load(line + v * Vectors::kLanes, values[v]);
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
-    const double factor = t.rows[r][k];
+    const Real factor = t.rows[r][k];
 #pragma GCC unroll 12
     for (int v = 0; v < kVectors; ++v) Vectors::AddProduct(sums[r][v], factor, values[v]);
   }
 }
-template <typename Simd, typename W, int kRows, int kVectors>
+template <typename Simd, typename W, typename Real, int kRows, int kVectors>
 inline __attribute__((always_inline)) void AddByVectors(
-    const RealTile<W>& t, std::int64_t k, const W* line,
-    typename RealVectors<Simd, W>::Sum (&sums)[std::size_t{kRows}][std::size_t{kVectors}]) {
-  using Vectors = RealVectors<Simd, W>;
-  double factors[std::size_t{kRows}];
+    const RealTile<W, Real>& t, std::int64_t k, const W* line,
+    typename RealVectors<Simd, W, Real>::Sum (&sums)[std::size_t{kRows}][std::size_t{kVectors}]) {
+  using Vectors = RealVectors<Simd, W, Real>;
+  Real factors[std::size_t{kRows}];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) factors[r] = t.rows[r][k];
 #pragma GCC unroll 12
@@ -69,56 +71,127 @@ inline __attribute__((always_inline)) void AddByVectors(
   }
 }
 
-template <typename Simd, typename W, int kRows, int kVectors>
-void RunRealBlock(const RealTile<W>& t, std::int64_t column) {
-  using Vectors = RealVectors<Simd, W>;
+template <typename Simd, typename W, typename Real, int kRows, int kVectors>
+void RunRealBlock(const RealTile<W, Real>& t, std::int64_t column) {
+  using Vectors = RealVectors<Simd, W, Real>;
   typename Vectors::Sum sums[std::size_t{kRows}][std::size_t{kVectors}] = {};
   for (std::int64_t k = 0; k < t.taps; ++k) {
     const W* line = t.values + t.offsets[k] + column;
     if constexpr (kRows > kVectors) {
-      AddByRows<Simd, W, kRows, kVectors>(t, k, line, sums);
+      AddByRows<Simd, W, Real, kRows, kVectors>(t, k, line, sums);
     } else {
-      AddByVectors<Simd, W, kRows, kVectors>(t, k, line, sums);
+      AddByVectors<Simd, W, Real, kRows, kVectors>(t, k, line, sums);
     }
   }
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 12
     for (int v = 0; v < kVectors; ++v) {
-      double* to = t.sums + r * t.columns + column + v * Vectors::kLanes;
+      Real* to = t.sums + r * t.columns + column + v * Vectors::kLanes;
       __builtin_memcpy(to, &sums[r][v], sizeof(sums[r][v]));
     }
   }
 }
 
-template <typename Simd, typename W, int kRows, int kVectors>
-void RunRealRows(const RealTile<W>& t) {
-  constexpr std::int64_t kLanes = RealVectors<Simd, W>::kLanes;
-  std::int64_t column = 0;
-  for (; column + kVectors * kLanes <= t.columns; column += kVectors * kLanes) {
-    RunRealBlock<Simd, W, kRows, kVectors>(t, column);
+// Columns from `column` on, in blocks of kVectors, then of half as many, and so on.
+template <typename Simd, typename W, typename Real, int kRows, int kVectors>
+void RunRealBlocks(const RealTile<W, Real>& t, std::int64_t column) {
+  constexpr std::int64_t kColumns = std::int64_t{kVectors} * RealVectors<Simd, W, Real>::kLanes;
+  for (; column + kColumns <= t.columns; column += kColumns) {
+    RunRealBlock<Simd, W, Real, kRows, kVectors>(t, column);
   }
-  for (; column < t.columns; column += kLanes) RunRealBlock<Simd, W, kRows, 1>(t, column);
+  if constexpr (kVectors > 1) RunRealBlocks<Simd, W, Real, kRows, kVectors / 2>(t, column);
 }
 
-// Twelve sums in registers: six vectors for each of two rows, and so on.
-template <typename Simd, typename W>
-void RunRealTile(const RealTile<W>& t) {
+// As many sums as stay in registers: twelve of sixteen, 24 of the 32 that vectors of 512 bits have.
+template <typename Simd, typename W, typename Real, int kRows>
+void RunRealRows(const RealTile<W, Real>& t) {
+  constexpr int kSums = Simd::kLanes == 16 ? 24 : 12;
+  constexpr int kMost = static_cast<int>(kMaxRealColumns) / RealVectors<Simd, W, Real>::kLanes;
+  RunRealBlocks < Simd, W, Real, kRows, kSums / kRows<kMost ? kSums / kRows : kMost>(t, 0);
+}
+
+template <typename Simd, typename W, typename Real = double>
+void RunRealTile(const RealTile<W, Real>& t) {
   switch (t.row_count) {
     case 1:
-      return RunRealRows<Simd, W, 1, 12>(t);
+      return RunRealRows<Simd, W, Real, 1>(t);
     case 2:
-      return RunRealRows<Simd, W, 2, 6>(t);
+      return RunRealRows<Simd, W, Real, 2>(t);
     case 3:
-      return RunRealRows<Simd, W, 3, 4>(t);
+      return RunRealRows<Simd, W, Real, 3>(t);
     default:
-      return RunRealRows<Simd, W, 4, 3>(t);
+      return RunRealRows<Simd, W, Real, 4>(t);
   }
 }
 
 template <typename Simd>
+std::int64_t RunSettleFloats(const RealSums<float>& of, std::int32_t* doubtful) {
+  using F32 = typename Simd::F32;
+  constexpr std::int64_t kLanes = Simd::kLanes;
+  const F32 one = Simd::SetF(1);
+  const F32 addend = Simd::SetF(of.addend[0]);
+  bool ordered = true;
+  std::int64_t i = 0;
+  for (; i + kLanes <= of.n; i += kLanes) {
+    const F32 own = of.addend_step == 0 ? addend : Simd::LoadF(of.addend + i);
+    const F32 y = Simd::MulAddF(Simd::LoadF(of.sums + i), one, own);
+    ordered = ordered && Simd::AtLeast(y, y) == (1U << kLanes) - 1;
+    __builtin_memcpy(of.y + i, &y, sizeof(y));
+  }
+  for (; i < of.n; ++i) {
+    of.y[i] = of.sums[i] + of.addend[i * of.addend_step];
+    ordered = ordered && of.y[i] == of.y[i];
+  }
+  std::int64_t count = 0;
+  for (i = 0; !ordered && i < of.n; ++i) {
+    if (of.y[i] != of.y[i]) doubtful[count++] = static_cast<std::int32_t>(i);
+  }
+  return count;
+}
+
+// Less than half by the least that there is is added, which takes what is below a half to no other
+// integer; halves round up to the next one.
+template <typename Simd, typename Integer = std::int32_t>
+bool RunQuantizeAway(const float* x, std::int64_t n, float factor, Integer zero,
+                     std::uint8_t* out) {
+  constexpr std::int64_t kLanes = Simd::kLanes;
+  typedef float Reals __attribute__((vector_size(kLanes * sizeof(float))));
+  typedef Integer Integers __attribute__((vector_size(kLanes * sizeof(Integer))));
+  typedef std::uint8_t Bytes __attribute__((vector_size(kLanes)));
+  constexpr float kHalf = 0x1.fffffep-2F;
+  constexpr float kMost = 127;
+  Integers numbers = ~Integers{};
+  for (std::int64_t i = 0; i < n; i += kLanes) {
+    const bool whole = i + kLanes <= n;
+    const auto size = static_cast<std::size_t>(whole ? kLanes : n - i);
+    Reals value = {};
+    if (whole) {
+      __builtin_memcpy(&value, x + i, sizeof(value));
+    } else {
+      __builtin_memcpy(&value, x + i, size * sizeof(float));
+    }
+    numbers &= value == value;
+    value = value == 0 ? Reals{} : value * factor;
+    value = value < -kMost ? Reals{} - kMost : value;
+    value = value > kMost ? Reals{} + kMost : value;
+    value += value < 0 ? Reals{} - kHalf : Reals{} + kHalf;
+    const Integers stored = __builtin_convertvector(value, Integers) + zero;
+    const Bytes bytes = __builtin_convertvector(stored, Bytes);
+    if (whole) {
+      __builtin_memcpy(out + i, &bytes, sizeof(bytes));
+    } else {
+      __builtin_memcpy(out + i, &bytes, size);
+    }
+  }
+  bool all = true;
+  for (int lane = 0; lane < kLanes; ++lane) all = all && numbers[lane] != 0;
+  return all;
+}
+
+template <typename Simd>
 void RunWidenFloats(const float* x, std::int64_t step, std::int64_t n, double* y) {
-  using Vectors = RealVectors<Simd, float>;
+  using Vectors = RealVectors<Simd, float, double>;
   constexpr std::int64_t kLanes = Vectors::kLanes;
   std::int64_t i = 0;
   for (; step == 1 && i + kLanes <= n; i += kLanes) {

@@ -109,7 +109,7 @@ Result<std::vector<bench::Contender>> MakeContenders(const BenchOptions& options
     }
     QTX_RETURN_IF_ERROR(Source(name, 1, options));  // detects unknown names
     for (const int threads : Threads(options)) {
-      contenders.emplace_back(name, threads, Source(name, threads, options));
+      contenders.emplace_back(name, threads, Source(name, threads, options), options.arithmetic);
     }
   }
   TellApart(contenders);
@@ -174,7 +174,7 @@ Result<void> ProfileAll(const std::vector<Workload>& workloads, const BenchOptio
       format::Print("{} {} on {}\n", work.name, work.types, name);
       const auto text = [&]() -> Result<std::string> {
         QTX_ASSIGN_OR_RETURN(const bench::Task task, work.make());
-        QTX_ASSIGN_OR_RETURN(const auto prepared, backend->Prepare(task.model, "exact"));
+        QTX_ASSIGN_OR_RETURN(const auto prepared, backend->Prepare(task.model, options.arithmetic));
         QTX_ASSIGN_OR_RETURN(const NodeTimes measured, MeasureNodes(*prepared, task.inputs));
         return ToText(task.model, measured);
       }();

@@ -245,6 +245,7 @@ struct BenchOptions : Reporting, ProcessLimits {
   std::vector<std::string> types;     // empty: all
   std::vector<int> threads;           // empty: one, and as many as cores
   std::string models;                 // folder of further networks
+  std::string arithmetic = "exact";   // of contenders that have it
   std::string profile;                // of contenders without `exact`; empty: their arithmetic
   double seconds = 0.03;              // of a backend's turn
   int rounds = 7;

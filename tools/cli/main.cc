@@ -560,6 +560,10 @@ void AddBench(CLI::App& app, BenchOptions& options) {
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
   command->add_option("--models", options.models, "Folder of more networks, .onnx and .tflite");
+  command
+      ->add_option("--arithmetic", options.arithmetic,
+                   "Of backends that have it; the others compute in their first one")
+      ->capture_default_str();
   command->add_option("--profile", options.profile,
                       "Hold backends without `exact` to this deployment profile in the place of "
                       "their first arithmetic; spec/profiles.md lists them");

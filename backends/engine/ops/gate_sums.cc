@@ -30,7 +30,7 @@ GateSums::GateSums(const Kernels& kernels, std::int64_t rows, std::int64_t input
       rows_(rows),
       input_(input),
       hidden_(hidden),
-      width_((rows + kRealLanes - 1) / kRealLanes * kRealLanes),
+      width_((rows + kRealLanes<double> - 1) / kRealLanes<double> * kRealLanes<double>),
       vector_(Index(input + hidden)),
       products_(Index(width_)),
       errors_(Index(width_)) {

@@ -55,8 +55,13 @@ StepResult PrepareGeneralConv(const NodePlan& node) {
   }
   walk.terms *= static_cast<double>(walk.planes.size());
   StepResult general = MakeSum(node, sum, walk, y);
-  if (!general.has_value() || !TakesRealProducts(node, sum, *y)) return general;
-  auto step = MakeRealConv(node, shape, RealResults(node, std::move(sum), std::move(walk), y));
+  if (!general.has_value()) return general;
+  std::unique_ptr<Step> step;
+  if (TakesRealProducts(node, sum, *y)) {
+    step = MakeRealConv(node, shape, RealResults(node, std::move(sum), std::move(walk), y));
+  } else if (TakesFloatProducts(node, sum, *y)) {
+    step = MakeRealConv(node, shape, FloatResults(node, std::move(sum), std::move(walk), y));
+  }
   return step != nullptr ? std::move(step) : std::move(general);
 }
 

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/ops/hybrid.h"
 #include "engine/ops/indexing.h"
 #include "engine/ops/real_product.h"
 #include "engine/ops/reduction.h"
+#include "engine/weights.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -49,11 +51,40 @@ void SetChannels(const MatrixShape& shape, Sum& sum) {
   }
 }
 
+// tflite.S14, and the exact product where x has an infinity or NaN.
+StepResult MakeHybridProduct(const NodePlan& node, const MatrixShape& shape, Sum sum, Walk walk,
+                             Value* y) {
+  if (!sum.b->constant || shape.depth > kMostDepth) {
+    return node.Unsupported("weights that are computed, or this large, beside a quantized x");
+  }
+  if (sum.addend != nullptr) {
+    const format::Tensor& bias = sum.addend->tensor;
+    const bool row = !bias.dims.empty() && bias.dims.back() == shape.columns &&
+                     format::ElementCount(bias) == shape.columns;
+    if (!row || !IsFloat(*sum.addend)) {
+      return node.Unsupported("a bias that is no row of FLOAT beside a quantized x");
+    }
+  }
+  const Sum roles = sum;
+  auto exact = MakeRealMatMul(node, shape, RealResults(node, std::move(sum), std::move(walk), y));
+  if (shape.rows < 1 || shape.columns < 1 || shape.depth < 1) return exact;
+  return MakeHybrid(node, shape, roles, y, std::move(exact));
+}
+
 StepResult MakeProduct(const NodePlan& node, const MatrixShape& shape, Sum sum, Value* y) {
   Walk walk = WalkOf(shape);
   StepResult general = MakeSum(node, sum, walk, y);
-  if (!general.has_value() || !TakesRealProducts(node, sum, *y)) return general;
-  return MakeRealMatMul(node, shape, RealResults(node, std::move(sum), std::move(walk), y));
+  if (!general.has_value()) return general;
+  if (IsTflite(node.arithmetic()) && IsHybrid(node)) {
+    return MakeHybridProduct(node, shape, std::move(sum), std::move(walk), y);
+  }
+  if (TakesRealProducts(node, sum, *y)) {
+    return MakeRealMatMul(node, shape, RealResults(node, std::move(sum), std::move(walk), y));
+  }
+  if (TakesFloatProducts(node, sum, *y)) {
+    return MakeRealMatMul(node, shape, FloatResults(node, std::move(sum), std::move(walk), y));
+  }
+  return general;
 }
 
 }  // namespace

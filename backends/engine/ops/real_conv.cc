@@ -1,4 +1,4 @@
-// Conv of reals: filters by the positions of an image of binary64, channels first.
+// Conv of reals: filters by the positions of an image, channels first.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,18 +10,28 @@
 namespace qtx::backend::engine {
 namespace {
 
-constexpr std::int64_t kChunk = 48;  // most positions whose sums are computed together
-constexpr std::int64_t kDeepChunk = 24;
-constexpr std::int64_t kDeep = 64;     // products of a sum, above which kDeepChunk stays in cache
-constexpr std::int64_t kFilters = 16;  // whose sums of a chunk one thread computes
+constexpr std::int64_t kChunk = kMaxRealColumns;  // positions whose sums are computed together
+constexpr std::int64_t kDeep = 64;                // products of a sum, above which
+constexpr std::int64_t kDeepBytes = 192;          // of positions stay in cache
+constexpr std::int64_t kFilters = 16;             // whose sums of a chunk one thread computes
 
 constexpr std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+void (*TileOf(const Kernels& kernels, const double*))(const RealTile<double>&) {
+  return kernels.real_tile;
+}
+void (*TileOf(const Kernels& kernels, const float*))(const RealTile<float, float>&) {
+  return kernels.float_tile;
+}
+
+template <typename Results>
 class RealConv : public Step {
  public:
+  using Real = typename Results::Real;
+
   RealConv(const NodePlan& node, const ConvShape& shape, const Window& window,
-           const RealImage& image, Buffer* memory, RealResults results)
+           const RealImage<Real>& image, Buffer* memory, Results results)
       : shape_(shape),
         window_(window),
         results_(std::move(results)),
@@ -30,7 +40,7 @@ class RealConv : public Step {
         image_(image),
         memory_(memory),
         offsets_(image_.Offsets()),
-        chunk_(Depth() > kDeep ? kDeepChunk : kChunk) {
+        chunk_(Depth() > kDeep ? kDeepBytes / static_cast<std::int64_t>(sizeof(Real)) : kChunk) {
     if (results_.sum().b->constant) LoadWeights();
   }
 
@@ -44,9 +54,9 @@ class RealConv : public Step {
       const auto images = a.As<float>();
       RunOn(images.data(), kernels_.greatest(images.data(), std::ssize(images)));
     } else {
-      const std::vector<double> images = DoublesOf(a);
+      const std::vector<Real> images = Results::Load(a);
       double greatest = 0;
-      for (const double x : images) greatest = std::max(greatest, std::fabs(x));
+      for (const Real x : images) greatest = std::max(greatest, std::fabs(double{x}));
       RunOn(images.data(), greatest);
     }
     return {};
@@ -56,11 +66,11 @@ class RealConv : public Step {
   std::int64_t Depth() const { return shape_.GroupChannels() * shape_.Taps(); }
 
   void LoadWeights() {
-    weights_ = DoublesOf(results_.sum().b->tensor);
+    weights_ = Results::Load(results_.sum().b->tensor);
     magnitudes_.assign(At(shape_.filters), 0);
     for (std::int64_t m = 0; m < shape_.filters; ++m) {
       for (std::int64_t k = 0; k < Depth(); ++k) {
-        magnitudes_[At(m)] += std::fabs(weights_[At(m * Depth() + k)]);
+        magnitudes_[At(m)] += std::fabs(double{weights_[At(m * Depth() + k)]});
       }
     }
   }
@@ -101,8 +111,8 @@ class RealConv : public Step {
   };
 
   void MultiplyTile(const Rows& rows, std::int64_t from, std::int64_t count, double greatest) {
-    std::array<double, At(kMaxRealRows * kChunk)> sums;
-    RealTile<double> tile;
+    std::array<Real, At(kMaxRealRows * kChunk)> sums;
+    RealTile<Real, Real> tile;
     tile.row_count = static_cast<int>(rows.count);
     for (int r = 0; r < tile.row_count; ++r) {
       tile.rows[r] = weights_.data() + (rows.first_filter + r) * Depth();
@@ -110,9 +120,9 @@ class RealConv : public Step {
     tile.values = image_.data() + from;
     tile.offsets = offsets_.data();
     tile.taps = Depth();
-    tile.columns = CeilDivide(count, kRealLanes) * kRealLanes;
+    tile.columns = CeilDivide(count, kRealLanes<Real>) * kRealLanes<Real>;
     tile.sums = sums.data();
-    kernels_.real_tile(tile);
+    TileOf(kernels_, tile.values)(tile);
     for (int r = 0; r < tile.row_count; ++r) {
       Settle({sums.data() + r * tile.columns, At(count)}, from, rows.image, rows.first_filter + r,
              greatest);
@@ -121,12 +131,12 @@ class RealConv : public Step {
 
   // The sums of a filter at `sums.size()` positions of the image, from `from` on: all are rounded,
   // and those of the output copied where not all are.
-  void Settle(std::span<const double> sums, std::int64_t from, std::int64_t n, std::int64_t m,
+  void Settle(std::span<const Real> sums, std::int64_t from, std::int64_t n, std::int64_t m,
               double greatest) {
     const Sum& sum = results_.sum();
     const float* bias = sum.addend == nullptr ? nullptr : sum.addend->tensor.As<float>().data() + m;
-    const double bound = RealResults::Bound(Depth(), greatest * magnitudes_[At(m)],
-                                            bias == nullptr ? 0 : std::fabs(*bias));
+    const double bound = Results::Bound(Depth(), greatest * magnitudes_[At(m)],
+                                        bias == nullptr ? 0 : std::fabs(*bias));
     std::array<float, At(kChunk)> rounded;
     std::array<std::int32_t, At(kChunk)> doubtful;
     const std::int64_t plane = (n * shape_.filters + m) * shape_.Positions();
@@ -167,36 +177,42 @@ class RealConv : public Step {
 
   ConvShape shape_;
   Window window_;
-  RealResults results_;
+  Results results_;
   const Kernels& kernels_;
   Threads& threads_;
-  RealImage image_;
+  RealImage<Real> image_;
   Buffer* memory_;
   std::vector<std::int64_t> offsets_;
-  std::vector<double> weights_, magnitudes_;
+  std::vector<Real> weights_;
+  std::vector<double> magnitudes_;
   std::int64_t chunk_;
 };
 
 }  // namespace
 
-std::unique_ptr<Step> MakeRealConv(const NodePlan& node, const ConvShape& shape,
-                                   RealResults results) {
+template <typename Results>
+std::unique_ptr<Step> MakeRealConv(const NodePlan& node, const ConvShape& shape, Results results) {
+  using Image = RealImage<typename Results::Real>;
   const auto window = WindowOf(node, shape.axes);
   if (!window.has_value() || shape.filters == 0 || shape.batch == 0) return nullptr;
   if (window->y.output < 1 || window->x.output < 1) return nullptr;
   const std::int64_t channels = shape.GroupChannels();
-  RealImage image(*window, channels, IsUnrollingWorthIt(*window, channels, shape.GroupFilters()));
+  Image image(*window, channels, IsUnrollingWorthIt(*window, channels, shape.GroupFilters()));
   const double input = static_cast<double>(channels) * static_cast<double>(window->y.input) *
                        static_cast<double>(window->x.input);
   constexpr double kMostMore = 16;     // times the input
   constexpr double kSmall = 0x1p16;    // elements
   constexpr double kLargest = 0x1p26;  // elements: half a gigabyte
   const double limit = std::min(kLargest, std::max(kSmall, kMostMore * input));
-  if (image.Size() > limit) image = RealImage(*window, channels, false);
+  if (image.Size() > limit) image = Image(*window, channels, false);
   if (image.Size() > limit) return nullptr;
   const auto memory = node.Scratch(image.Bytes());
   if (!memory.has_value()) return nullptr;
-  return std::make_unique<RealConv>(node, shape, *window, image, *memory, std::move(results));
+  return std::make_unique<RealConv<Results>>(node, shape, *window, image, *memory,
+                                             std::move(results));
 }
+
+template std::unique_ptr<Step> MakeRealConv(const NodePlan&, const ConvShape&, RealResults);
+template std::unique_ptr<Step> MakeRealConv(const NodePlan&, const ConvShape&, FloatResults);
 
 }  // namespace qtx::backend::engine

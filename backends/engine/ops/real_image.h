@@ -1,5 +1,5 @@
-// The image that FLOAT convolutions read: one group's channels in binary64, padded, so that the
-// elements which neighbouring positions read lie beside each other.
+// The image that FLOAT convolutions read: one group's channels, padded, so that the elements which
+// neighbouring positions read lie beside each other.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,12 @@ namespace qtx::backend::engine {
 /// [channel][phase of y][part][line][column]. A part is a phase of x, whose lines are padded and
 /// which taps share; or, unrolled, a tap of x, whose lines have the elements that the output's
 /// positions read and no others. Positions of windows are counted along the lines of a part.
+/// Real: double or float.
+template <typename Real>
 class RealImage {
  public:
   /// Memory beyond the last position that kernels may read, in elements.
-  static constexpr std::int64_t kBeyond = 48;
+  static constexpr std::int64_t kBeyond = kMaxRealColumns;
 
   RealImage(const Window& window, std::int64_t channels, bool unrolled);
 
@@ -25,22 +27,20 @@ class RealImage {
   double Size() const;
   std::int64_t columns() const { return columns_; }
   std::int64_t Bytes() const {
-    return (static_cast<std::int64_t>(Size()) + kBeyond) *
-           static_cast<std::int64_t>(sizeof(double));
+    return (static_cast<std::int64_t>(Size()) + kBeyond) * static_cast<std::int64_t>(sizeof(Real));
   }
   /// The distance of each of a window's elements from its first, in the order of the weights.
   std::vector<std::int64_t> Offsets() const;
 
   /// Takes Bytes() of memory for one run. All channels are to be filled before data() is read.
   void Begin(std::byte* memory);
-  const double* data() const { return elements_; }
+  const Real* data() const { return elements_; }
   /// Copies one channel of the input. Several threads may fill different ones.
-  void Fill(const Kernels& kernels, std::int64_t channel, const float* from);
-  void Fill(const Kernels& kernels, std::int64_t channel, const double* from);
+  /// T: float or Real.
+  template <typename T>
+  void Fill(const Kernels& kernels, std::int64_t channel, const T* from);
 
  private:
-  template <typename T>
-  void FillLines(const Kernels& kernels, std::int64_t channel, const T* from);
   template <typename T>
   void FillLine(const Kernels& kernels, std::int64_t channel, std::int64_t line, const T* from);
   std::int64_t LineAt(std::int64_t channel, std::int64_t line, std::int64_t part) const {
@@ -52,7 +52,7 @@ class RealImage {
   std::int64_t channels_;
   bool unrolled_;
   std::int64_t parts_, lines_, columns_;
-  double* elements_ = nullptr;
+  Real* elements_ = nullptr;
 };
 
 /// Unrolled where that saves more than it costs to copy elements for several taps.

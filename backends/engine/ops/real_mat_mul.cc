@@ -10,7 +10,7 @@
 namespace qtx::backend::engine {
 namespace {
 
-constexpr std::int64_t kPanel = 48;  // columns, for all of the kernel's tiles
+constexpr std::int64_t kPanel = kMaxRealColumns;
 
 std::int64_t RoundUp(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
@@ -41,7 +41,8 @@ struct Panels {
   std::vector<W> values;
   double greatest = 0;  // sum of the magnitudes of a column
 
-  Panels(const W* from, const MatrixShape& shape) {
+  // Columns of the last panel are a multiple of `lanes`.
+  Panels(const W* from, const MatrixShape& shape, std::int64_t lanes) {
     const std::int64_t row = shape.transpose_b ? 1 : shape.columns;
     const std::int64_t column = shape.transpose_b ? shape.depth : 1;
     for (std::int64_t first = 0; first < shape.columns; first += kPanel) {
@@ -53,7 +54,7 @@ struct Panels {
           values.push_back(value);
           magnitudes[static_cast<std::size_t>(c)] += std::fabs(static_cast<double>(value));
         }
-        values.resize(values.size() + static_cast<std::size_t>(RoundUp(n, kRealLanes) - n));
+        values.resize(values.size() + static_cast<std::size_t>(RoundUp(n, lanes) - n));
       }
       for (const double magnitude : magnitudes) {
         greatest = std::max(greatest, magnitude);  // without NaN, which makes its sums doubtful
@@ -62,13 +63,14 @@ struct Panels {
   }
 };
 
-template <typename W>
+template <typename W, typename Results>
 class RealMatMul : public Step {
  public:
-  using Tile = void (*)(const RealTile<W>&);
+  using Real = typename Results::Real;
+  using Tile = void (*)(const RealTile<W, Real>&);
 
   // `factor`: of the products with B's elements of type W.
-  RealMatMul(const NodePlan& node, const MatrixShape& shape, RealResults results, Tile tile,
+  RealMatMul(const NodePlan& node, const MatrixShape& shape, Results results, Tile tile,
              double factor = 1)
       : shape_(shape),
         results_(std::move(results)),
@@ -77,8 +79,8 @@ class RealMatMul : public Step {
         tile_(tile),
         factor_(factor),
         addends_are_columns_(AddendsAreColumns()),
-        offsets_(Offsets(std::min(kPanel, RoundUp(shape.columns, kRealLanes)))),
-        last_offsets_(Offsets(RoundUp(shape.columns % kPanel, kRealLanes))) {
+        offsets_(Offsets(std::min(kPanel, RoundUp(shape.columns, kLanes)))),
+        last_offsets_(Offsets(RoundUp(shape.columns % kPanel, kLanes))) {
     if (results_.sum().b->constant) Pack();
   }
 
@@ -101,6 +103,7 @@ class RealMatMul : public Step {
   }
 
  private:
+  static constexpr std::int64_t kLanes = kRealLanes<Real>;
   static constexpr std::int64_t kRows = 16;  // that one thread multiplies with a panel
 
   // Of the elements of a column, in a panel of `width` columns.
@@ -115,25 +118,29 @@ class RealMatMul : public Step {
     const std::int64_t size = shape_.depth * shape_.columns;
     const format::Tensor& b = results_.sum().b->tensor;
     const std::int64_t count = size == 0 ? 0 : format::ElementCount(b) / size;
-    if constexpr (sizeof(W) == sizeof(float)) {
-      const float* from = b.As<float>().data();
-      for (std::int64_t m = 0; m < count; ++m) panels_.emplace_back(from + m * size, shape_);
-    } else if constexpr (sizeof(W) == 1) {
-      const std::vector<std::int8_t> from = *BytesOf(b);
-      for (std::int64_t m = 0; m < count; ++m) panels_.emplace_back(from.data() + m * size, shape_);
+    const auto pack = [&](const W* from) {
+      for (std::int64_t m = 0; m < count; ++m) {
+        panels_.emplace_back(from + m * size, shape_, kLanes);
+      }
+    };
+    if constexpr (sizeof(W) == 1) {
+      pack(BytesOf(b)->data());
+    } else if constexpr (sizeof(W) == sizeof(double)) {
+      pack(RealResults::Load(b).data());
+    } else if (b.elem_type == format::ElementType::kFloat) {
+      pack(b.As<float>().data());
     } else {
-      const std::vector<double> from = DoublesOf(b);
-      for (std::int64_t m = 0; m < count; ++m) panels_.emplace_back(from.data() + m * size, shape_);
+      pack(FloatResults::Load(b).data());
     }
   }
 
   // Rows of A one after another, with the greatest magnitude of each.
   void LoadRows() {
     const format::Tensor& a = results_.sum().a->tensor;
-    if (a.elem_type == format::ElementType::kFloat && !shape_.transpose_a) return WidenRows(a);
-    rows_ = DoublesOf(a);
+    if (a.elem_type == format::ElementType::kFloat && !shape_.transpose_a) return CopyRows(a);
+    rows_ = Results::Load(a);
     if (shape_.transpose_a) {
-      const std::vector<double> columns = std::exchange(rows_, std::vector<double>(rows_.size()));
+      const std::vector<Real> columns = std::exchange(rows_, std::vector<Real>(rows_.size()));
       for (std::int64_t r = 0; r < shape_.rows; ++r) {
         for (std::int64_t k = 0; k < shape_.depth; ++k) {
           rows_[static_cast<std::size_t>(r * shape_.depth + k)] =
@@ -145,16 +152,20 @@ class RealMatMul : public Step {
     for (std::size_t i = 0; i < rows_.size(); i += static_cast<std::size_t>(shape_.depth)) {
       double greatest = 0;
       for (std::int64_t k = 0; k < shape_.depth; ++k) {
-        greatest = std::max(greatest, std::fabs(rows_[i + static_cast<std::size_t>(k)]));
+        greatest = std::max(greatest, std::fabs(double{rows_[i + static_cast<std::size_t>(k)]}));
       }
       greatest_.push_back(greatest);
     }
   }
 
-  void WidenRows(const format::Tensor& a) {
+  void CopyRows(const format::Tensor& a) {
     const auto floats = a.As<float>();
     rows_.resize(floats.size());
-    kernels_.widen_floats(floats.data(), 1, std::ssize(floats), rows_.data());
+    if constexpr (sizeof(Real) == sizeof(float)) {
+      std::ranges::copy(floats, rows_.begin());
+    } else {
+      kernels_.widen_floats(floats.data(), 1, std::ssize(floats), rows_.data());
+    }
     greatest_.clear();
     const auto depth = static_cast<std::size_t>(shape_.depth);
     for (std::size_t i = 0; i < floats.size(); i += depth) {
@@ -174,9 +185,9 @@ class RealMatMul : public Step {
 
   void Multiply(std::size_t matrix, std::int64_t column, std::int64_t row) {
     const std::int64_t n = std::min(kPanel, shape_.columns - column);
-    const std::int64_t width = RoundUp(n, kRealLanes);
-    std::array<double, static_cast<std::size_t>(kMaxRealRows * kPanel)> sums;
-    RealTile<W> tile;
+    const std::int64_t width = RoundUp(n, kLanes);
+    std::array<Real, static_cast<std::size_t>(kMaxRealRows * kPanel)> sums;
+    RealTile<W, Real> tile;
     tile.row_count = static_cast<int>(std::min<std::int64_t>(kMaxRealRows, shape_.rows - row));
     const std::int64_t first_row = shape_.a_matrix[matrix] * shape_.rows + row;
     for (int r = 0; r < tile.row_count; ++r) {
@@ -200,13 +211,12 @@ class RealMatMul : public Step {
   }
 
   // Row `r` of a tile: the first `n` sums become y from `element` on.
-  void Settle(const RealTile<W>& tile, int r, std::size_t n, double products,
+  void Settle(const RealTile<W, Real>& tile, int r, std::size_t n, double products,
               std::int64_t element) {
     const auto size = static_cast<std::int64_t>(n);
     std::array<float, static_cast<std::size_t>(kPanel)> copy{};
     const float* addend = Addends(element, size, copy.data());
-    const double bound =
-        RealResults::Bound(shape_.depth, products, kernels_.greatest(addend, size));
+    const double bound = Results::Bound(shape_.depth, products, kernels_.greatest(addend, size));
     std::array<std::int32_t, static_cast<std::size_t>(kPanel)> doubtful;
     const std::int64_t count = results_.Round({.sums = tile.sums + r * tile.columns,
                                                .n = size,
@@ -236,7 +246,7 @@ class RealMatMul : public Step {
   }
 
   MatrixShape shape_;
-  RealResults results_;
+  Results results_;
   const Kernels& kernels_;
   Threads& threads_;
   Tile tile_;
@@ -244,7 +254,8 @@ class RealMatMul : public Step {
   bool addends_are_columns_;
   std::vector<std::int64_t> offsets_, last_offsets_;  // of the last panel, if it is narrower
   std::vector<Panels<W>> panels_;
-  std::vector<double> rows_, greatest_;
+  std::vector<Real> rows_;
+  std::vector<double> greatest_;
 };
 
 }  // namespace
@@ -253,15 +264,22 @@ std::unique_ptr<Step> MakeRealMatMul(const NodePlan& node, const MatrixShape& sh
                                      RealResults results) {
   const Kernels& kernels = node.kernels();
   if (results.sum().b->tensor.elem_type == format::ElementType::kFloat) {
-    return std::make_unique<RealMatMul<float>>(node, shape, std::move(results),
-                                               kernels.real_tile_of_floats);
+    return std::make_unique<RealMatMul<float, RealResults>>(node, shape, std::move(results),
+                                                            kernels.real_tile_of_floats);
   }
   const Value& b = *results.sum().b;
   if (b.constant && BytesOf(b.tensor).has_value()) {
-    return std::make_unique<RealMatMul<std::int8_t>>(
+    return std::make_unique<RealMatMul<std::int8_t, RealResults>>(
         node, shape, std::move(results), kernels.real_tile_of_bytes, PerTensorOf(b.tensor)->scale);
   }
-  return std::make_unique<RealMatMul<double>>(node, shape, std::move(results), kernels.real_tile);
+  return std::make_unique<RealMatMul<double, RealResults>>(node, shape, std::move(results),
+                                                           kernels.real_tile);
+}
+
+std::unique_ptr<Step> MakeRealMatMul(const NodePlan& node, const MatrixShape& shape,
+                                     FloatResults results) {
+  return std::make_unique<RealMatMul<float, FloatResults>>(node, shape, std::move(results),
+                                                           node.kernels().float_tile);
 }
 
 }  // namespace qtx::backend::engine

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/ops/binary32.h"
 #include "engine/ops/types.h"
 
 namespace qtx::backend::engine {
@@ -21,15 +22,24 @@ bool IsOperand(const Tensor& tensor) {
          format::BitWidth(storage) <= 16;
 }
 
+bool HasRealOperands(const Sum& sum, const Value& y) {
+  return IsFloat(y) && IsOperand(sum.a->tensor) && IsOperand(sum.b->tensor) &&
+         (sum.addend == nullptr || IsFloat(*sum.addend)) && sum.factor == 1 &&
+         sum.addend_factor == 1 && sum.addend_unit == 1;
+}
+
 }  // namespace
 
 bool TakesRealProducts(const NodePlan& node, const Sum& sum, const Value& y) {
-  return node.arithmetic() == Arithmetic::kExact && IsFloat(y) && IsOperand(sum.a->tensor) &&
-         IsOperand(sum.b->tensor) && (sum.addend == nullptr || IsFloat(*sum.addend)) &&
-         sum.factor == 1 && sum.addend_factor == 1 && sum.addend_unit == 1;
+  return node.arithmetic() == Arithmetic::kExact && HasRealOperands(sum, y);
 }
 
-std::vector<double> DoublesOf(const Tensor& tensor) {
+bool TakesFloatProducts(const NodePlan& node, const Sum& sum, const Value& y) {
+  return node.arithmetic() == Arithmetic::kFloat32 && HasRealOperands(sum, y) &&
+         (IsFloat(*sum.a) || IsFloat(*sum.b));
+}
+
+std::vector<double> RealResults::Load(const Tensor& tensor) {
   if (tensor.elem_type == ElementType::kFloat) {
     const auto floats = tensor.As<float>();
     return {floats.begin(), floats.end()};
@@ -85,6 +95,29 @@ void RealResults::PutExactly(std::int64_t element) {
     AppendProduct({1, addend}, {1, 1}, 1, terms_);
   }
   writer_->Put(element, terms_);
+}
+
+std::vector<float> FloatResults::Load(const Tensor& tensor) {
+  if (tensor.elem_type != ElementType::kFloat) return Binary32Of(tensor);
+  const auto floats = tensor.As<float>();
+  return {floats.begin(), floats.end()};
+}
+
+void FloatResults::Begin() {
+  if (!sum_.a->constant) a_.reset();
+  if (!sum_.b->constant) b_.reset();
+}
+
+void FloatResults::Put(std::int64_t element, const float*, const float*,
+                       std::span<const std::int64_t>, float addend) {
+  const std::lock_guard lock(*putting_);
+  if (!a_.has_value()) a_ = Load(sum_.a->tensor);
+  if (!b_.has_value()) b_ = Load(sum_.b->tensor);
+  const Pair& plane = walk_.planes[At(element / walk_.positions)];
+  walk_.taps_at(element % walk_.positions, taps_);
+  float total = 0;
+  for (const Pair& tap : taps_) total += (*a_)[At(plane.a + tap.a)] * (*b_)[At(plane.b + tap.b)];
+  y()[element] = total + addend;
 }
 
 }  // namespace qtx::backend::engine

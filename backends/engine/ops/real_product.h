@@ -1,5 +1,6 @@
-// Conv, MatMul and Gemm with a FLOAT result in arithmetic `exact`: sums in binary64, and the exact
-// sum where their error bound does not decide how they round to binary32.
+// Conv, MatMul and Gemm with a FLOAT result. In arithmetic `exact`: sums in binary64, and the exact
+// sum where their error bound does not decide how they round to binary32. In `float32`: sums in
+// binary32, in the order of the taps.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,13 @@ namespace qtx::backend::engine {
 /// arithmetic is `exact`.
 bool TakesRealProducts(const NodePlan& node, const Sum& sum, const Value& y);
 
-/// The reals of an operand, exactly.  REQUIRES: TakesRealProducts.
-std::vector<double> DoublesOf(const format::Tensor& tensor);
+/// True for the same operands in `float32`, of which one is FLOAT: float32.S3.
+bool TakesFloatProducts(const NodePlan& node, const Sum& sum, const Value& y);
 
 /// Rounds sums to elements of y.
 class RealResults {
  public:
+  using Real = double;
   /// REQUIRES: TakesRealProducts, and MakeSum accepts them.
   RealResults(const NodePlan& node, Sum sum, Walk walk, Value* y)
       : settle_(node.kernels().settle),
@@ -35,6 +37,9 @@ class RealResults {
         sum_(std::move(sum)),
         walk_(std::move(walk)),
         y_(y) {}
+
+  /// The reals of an operand, exactly.
+  static std::vector<double> Load(const format::Tensor& tensor);
 
   const Sum& sum() const { return sum_; }
   float* y() const { return y_->tensor.As<float>().data(); }
@@ -45,7 +50,7 @@ class RealResults {
   static double Bound(std::int64_t terms, double products, double addend);
   /// of.y[i] = of.sums[i] * of.factor + of.addend[i * of.addend_step]. `of.bound`: of Bound. Lists
   /// the sums whose rounding is doubtful and returns their number.
-  std::int64_t Round(const RealSums& of, std::int32_t* doubtful) const {
+  std::int64_t Round(const RealSums<double>& of, std::int32_t* doubtful) const {
     return settle_(of, doubtful);
   }
   /// y[element], doubtful, from its products factors[k] * values[offsets[k]]: their sum and what it
@@ -68,7 +73,7 @@ class RealResults {
   bool PutSum(std::int64_t element, const CompensatedSum& sum, std::int64_t terms);
   void PutExactly(std::int64_t element);
 
-  std::int64_t (*settle_)(const RealSums&, std::int32_t*);
+  std::int64_t (*settle_)(const RealSums<double>&, std::int32_t*);
   bool exact_products_;  // in binary64
   Sum sum_;
   Walk walk_;
@@ -80,10 +85,48 @@ class RealResults {
   std::vector<Term> terms_;
 };
 
-/// nullptr if padding or strides take more memory than they are worth, or than there is.
-std::unique_ptr<Step> MakeRealConv(const NodePlan& node, const ConvShape& shape,
-                                   RealResults results);
+/// The same of sums in binary32.
+class FloatResults {
+ public:
+  using Real = float;
+
+  /// REQUIRES: TakesFloatProducts, and MakeSum accepts them.
+  FloatResults(const NodePlan& node, Sum sum, Walk walk, Value* y)
+      : settle_(node.kernels().settle_floats),
+        sum_(std::move(sum)),
+        walk_(std::move(walk)),
+        y_(y) {}
+
+  static std::vector<float> Load(const format::Tensor& tensor);
+
+  const Sum& sum() const { return sum_; }
+  float* y() const { return y_->tensor.As<float>().data(); }
+  void Begin();
+  static double Bound(std::int64_t, double, double) { return 0; }
+  std::int64_t Round(const RealSums<float>& of, std::int32_t* doubtful) const {
+    return settle_(of, doubtful);
+  }
+  /// y[element], a NaN that may be padding times an infinite weight: the sum without padding.
+  void Put(std::int64_t element, const float* factors, const float* values,
+           std::span<const std::int64_t> offsets, float addend);
+
+ private:
+  std::int64_t (*settle_)(const RealSums<float>&, std::int32_t*);
+  Sum sum_;
+  Walk walk_;
+  Value* y_;
+  std::unique_ptr<std::mutex> putting_ = std::make_unique<std::mutex>();  // of what is below
+  std::optional<std::vector<float>> a_, b_;                               // once they are needed
+  std::vector<Pair> taps_;
+};
+
+/// nullptr if padding or strides take more memory than they are worth, or than there is. Results:
+/// RealResults or FloatResults.
+template <typename Results>
+std::unique_ptr<Step> MakeRealConv(const NodePlan& node, const ConvShape& shape, Results results);
 std::unique_ptr<Step> MakeRealMatMul(const NodePlan& node, const MatrixShape& shape,
                                      RealResults results);
+std::unique_ptr<Step> MakeRealMatMul(const NodePlan& node, const MatrixShape& shape,
+                                     FloatResults results);
 
 }  // namespace qtx::backend::engine

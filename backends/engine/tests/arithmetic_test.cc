@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "support.h"
@@ -300,13 +301,14 @@ TEST_P(ArithmeticTest, ReluRescalesInIntegersInTflite) {
   EXPECT_EQ(RunNode(Arithmetic::kFloat32, "Relu", arguments, y), (Stored{-5, -5, -5, -5, -4}));
 }
 
-// FULLY_CONNECTED of FLOAT by 8-bit weights quantizes as it runs: exact would be another result.
+// FULLY_CONNECTED of FLOAT by 8-bit weights quantizes as it runs: exact would be another result,
+// and weights that are computed have no kernel.
 TEST_P(ArithmeticTest, DeclinesWhatItCannotComputeAsAsked) {
   const std::vector<float> x{1};
   const std::vector<std::int32_t> w{1};
   format::Model model = OneNode(
       "Gemm",
-      {{"x", Floats({1, 1}, x)}, {"w", Quantized(ElementType::kInt8Q, {1, 1}, {{1.0F}}, w), true}},
+      {{"x", Floats({1, 1}, x)}, {"w", Quantized(ElementType::kInt8Q, {1, 1}, {{1.0F}}, w)}},
       Floats({1, 1}, x), {Int("transB", 1)});
   ASSERT_TRUE(PrepareModel(model, *GetParam(), {.arithmetic = Arithmetic::kTflite}).has_value());
   model.graph.nodes[0].origin = format::Origin{.framework = "tflite", .op_type = "FULLY_CONNECTED"};
@@ -314,7 +316,8 @@ TEST_P(ArithmeticTest, DeclinesWhatItCannotComputeAsAsked) {
   ASSERT_FALSE(declined.has_value());
   EXPECT_EQ(declined.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(declined.error().where, "node 'Gemm' (Gemm)");
-  EXPECT_EQ(declined.error().message, "arithmetic 'tflite'");
+  EXPECT_EQ(declined.error().message,
+            "weights that are computed, or this large, beside a quantized x");
 }
 
 // 16-bit activations have no multiplier of 2^7 and more (tflite.S12).
@@ -331,6 +334,144 @@ TEST_P(ArithmeticTest, DeclinesFactorsThatSixteenBitsDoNotHave) {
   EXPECT_EQ(declined.error().clause, "tflite.S12");
   EXPECT_TRUE(PrepareModel(model, *GetParam(), {.arithmetic = Arithmetic::kFloat32}).has_value());
 }
+
+class FloatArithmeticTest : public ArithmeticTest {
+ protected:
+  std::vector<float> Numbers(std::int64_t count) {
+    std::normal_distribution<float> normal;
+    std::vector<float> numbers;
+    for (std::int64_t i = 0; i < count; ++i) numbers.push_back(normal(random_));
+    return numbers;
+  }
+  // The bits of y, NaN as one value.
+  std::vector<std::uint32_t> RunFloats(Arithmetic arithmetic, const format::Model& model,
+                                       std::vector<Tensor> inputs) {
+    const auto prepared = PrepareModel(model, *GetParam(), {.arithmetic = arithmetic});
+    EXPECT_TRUE(prepared.has_value()) << prepared.error().message;
+    if (!prepared.has_value()) return {};
+    const auto outputs = (*prepared)->Run(inputs);
+    EXPECT_TRUE(outputs.has_value());
+    const auto floats = outputs->front().As<float>();
+    return Bits({floats.begin(), floats.end()});
+  }
+  static std::vector<std::uint32_t> Bits(const std::vector<float>& numbers) {
+    std::vector<std::uint32_t> bits;
+    for (const float number : numbers) {
+      bits.push_back(std::isnan(number) ? 0x7FC00000U : std::bit_cast<std::uint32_t>(number));
+    }
+    return bits;
+  }
+  static std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
+};
+
+// Products and sums are rounded apart, in the order of the depth: float32.S3.
+TEST_P(FloatArithmeticTest, GemmSumsInBinary32) {
+  for (const std::int64_t columns : {1, 7, 16, 47, 48, 49, 64, 100, 145}) {
+    for (const std::int64_t rows : {1, 2, 3, 4, 5, 18}) {
+      const std::int64_t depth = 1 + columns % 30;
+      const auto a = Numbers(rows * depth), b = Numbers(depth * columns), c = Numbers(columns);
+      std::vector<float> expected;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        for (std::int64_t m = 0; m < columns; ++m) {
+          float sum = 0;
+          for (std::int64_t k = 0; k < depth; ++k) {
+            const float product = a[At(r * depth + k)] * b[At(k * columns + m)];
+            sum += product;
+          }
+          expected.push_back(sum + c[At(m)]);
+        }
+      }
+      const Tensor x = Floats({rows, depth}, a);
+      const auto model = OneNode(
+          "Gemm",
+          {{"a", x}, {"b", Floats({depth, columns}, b), true}, {"c", Floats({columns}, c), true}},
+          Floats({rows, columns}, {}));
+      ASSERT_EQ(RunFloats(Arithmetic::kFloat32, model, {x}), Bits(expected)) << columns;
+    }
+  }
+}
+
+// Padding takes no part: an infinite weight outside x makes no NaN.
+TEST_P(FloatArithmeticTest, ConvSumsInBinary32WithoutPadding) {
+  for (int round = 0; round < 40; ++round) {
+    const std::int64_t kernel = 1 + round % 4, stride = 1 + round % 3, size = 9 + 7 * round;
+    const std::int64_t filters = 1 + round % 6, pad = round % 3;
+    const std::int64_t out = (size + 2 * pad - kernel) / stride + 1;
+    auto x = Numbers(2 * size), w = Numbers(filters * 2 * kernel);
+    if (round % 4 == 3) w[0] = INFINITY;
+    std::vector<float> expected;
+    for (std::int64_t m = 0; m < filters; ++m) {
+      for (std::int64_t p = 0; p < out; ++p) {
+        float sum = 0;
+        for (std::int64_t c = 0; c < 2; ++c) {
+          for (std::int64_t t = 0; t < kernel; ++t) {
+            const std::int64_t at = p * stride + t - pad;
+            if (at < 0 || at >= size) continue;
+            const float product = x[At(c * size + at)] * w[At((m * 2 + c) * kernel + t)];
+            sum += product;
+          }
+        }
+        expected.push_back(sum);
+      }
+    }
+    const Tensor image = Floats({1, 2, size}, x);
+    const auto model = OneNode("Conv", {{"x", image}, {"w", Floats({filters, 2, kernel}, w), true}},
+                               Floats({1, filters, out}, {}),
+                               {Ints("strides", {stride}), Ints("pads", {pad, pad})});
+    ASSERT_EQ(RunFloats(Arithmetic::kFloat32, model, {image}), Bits(expected)) << round;
+  }
+}
+
+// tflite.S14, written out; a row of zeros, ties, and the exact product where a number is infinite.
+TEST_P(FloatArithmeticTest, HybridQuantizesRows) {
+  for (const std::int64_t columns : {1, 5, 16, 100}) {
+    const std::int64_t rows = columns == 5 ? 30 : 3, depth = 2 * columns + 11;
+    const float scale = 0.037F;
+    auto x = Numbers(rows * depth);
+    std::fill_n(x.begin() + depth, depth, 0.0F);
+    for (std::int64_t k = 0; k < depth; ++k)
+      x[At(2 * depth + k)] = 0.5F * static_cast<float>(k % 9);
+    x[At(2 * depth)] = 127;  // the factor is 1: halves are ties
+    const auto w = Random(ElementType::kInt8Q, columns * depth, random_);
+    const auto bias = Numbers(columns);
+    std::vector<float> expected;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      float r = 0;
+      for (std::int64_t k = 0; k < depth; ++k) r = std::max(r, std::fabs(x[At(i * depth + k)]));
+      for (std::int64_t j = 0; j < columns; ++j) {
+        std::int64_t whole = 0;
+        for (std::int64_t k = 0; k < depth; ++k) {
+          const float element = x[At(i * depth + k)];
+          const float factor = 127 / r;
+          const float quotient = element * factor;
+          const auto q = element == 0 ? 0 : std::clamp<long>(std::lround(quotient), -127, 127);
+          whole += q * w[At(j * depth + k)];
+        }
+        const float unit = r / 127;
+        const float step = unit * scale;
+        const float scaled = static_cast<float>(whole) * step;
+        expected.push_back(bias[At(j)] + scaled);
+      }
+    }
+    Tensor in = Floats({rows, depth}, x);
+    const Argument weights{"w", Quantized(ElementType::kInt8Q, {columns, depth}, {{scale, 0}}, w),
+                           true};
+    auto model = OneNode("Gemm", {{"x", in}, weights, {"c", Floats({columns}, bias), true}},
+                         Floats({rows, columns}, {}), {Int("transB", 1)});
+    model.graph.nodes[0].origin.emplace();
+    model.graph.nodes[0].origin->framework = "tflite";
+    model.graph.nodes[0].origin->op_type = "FULLY_CONNECTED";
+    ASSERT_EQ(RunFloats(Arithmetic::kTflite, model, {in}), Bits(expected)) << columns;
+    for (const float number : {INFINITY, NAN}) {
+      in.As<float>()[At(depth)] = number;
+      EXPECT_EQ(RunFloats(Arithmetic::kTflite, model, {in}),
+                RunFloats(Arithmetic::kExact, model, {in}));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllTables, FloatArithmeticTest, testing::ValuesIn(KernelsUnderTest()),
+                         [](const auto& test) { return std::string(test.param->name); });
 
 TEST_P(ArithmeticTest, BackendListsExactFirstAndRefusesUnknownNames) {
   const Kernels* const table = GetParam();

@@ -229,7 +229,8 @@ std::optional<Ratio> RatioToBest(const Row& row, std::span<const Row> rows, May 
 }  // namespace
 
 Contender::Contender(std::string name, int threads,
-                     const Result<conformance::BackendSource>& source)
+                     const Result<conformance::BackendSource>& source,
+                     const std::string& arithmetic)
     : name_(std::move(name)), threads_(threads) {
   const auto start = [&]() -> Result<void> {
     if (!source.has_value()) return source.error();
@@ -239,8 +240,8 @@ Contender::Contender(std::string name, int threads,
   };
   if (const auto started = start(); !started.has_value()) error_ = started.error();
   const auto& names = description_.arithmetics;
-  const bool exact = std::ranges::find(names, "exact") != names.end();
-  arithmetic_ = exact || names.empty() ? "exact" : names.front();
+  const bool known = std::ranges::find(names, arithmetic) != names.end();
+  arithmetic_ = known || names.empty() ? arithmetic : names.front();
   label_ = name_.starts_with("cmd:") && !error_ ? description_.name : name_;
 }
 

@@ -169,6 +169,23 @@ TEST(Race, HoldsContendersToAProfile) {
   EXPECT_TRUE(results.rows[1].exact());
 }
 
+// Who has the arithmetic asked for computes in it and is held to it; who has not, in its first.
+TEST(Race, ContendersComputeInTheArithmeticAskedFor) {
+  conformance::BackendSource source;
+  source.make = []() -> Result<std::unique_ptr<backend::Backend>> {
+    return std::unique_ptr<backend::Backend>(std::make_unique<Scripted>(
+        Script{.arithmetic = "float32", .inexact_error = 2, .rounds = {1, 1, 1}}));
+  };
+  std::vector<Contender> contenders;
+  contenders.emplace_back("asked", 1, source, "float32");
+  contenders.emplace_back("has another", 1, source, "tflite");
+  for (const Contender& contender : contenders) EXPECT_EQ(contender.arithmetic(), "float32");
+  Scripted reference({.arithmetic = "float32", .inexact_error = 2});
+  const std::vector<Workload> workloads = {Sample()};
+  const Results results = Race(workloads, contenders, {.rounds = 3, .reference = &reference});
+  EXPECT_EQ(results.rows[0].conforms, true);
+}
+
 TEST(Race, ShowsWhoDeclinesAndWhoFails) {
   std::vector<Contender> contenders;
   const Error declines{ErrorCode::kUnsupported, "node 'n'", "not today"};

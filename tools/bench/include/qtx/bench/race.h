@@ -24,7 +24,9 @@ namespace qtx::bench {
 class Contender {
  public:
   /// Starts the backend. If that fails or the number of threads is not available, its rows say so.
-  Contender(std::string name, int threads, const Result<conformance::BackendSource>& source);
+  /// `arithmetic`: what it computes in if it can.
+  Contender(std::string name, int threads, const Result<conformance::BackendSource>& source,
+            const std::string& arithmetic = "exact");
 
   const std::string& name() const { return name_; }
   /// The name to display: as given, or for a command the name in its description.
@@ -32,7 +34,7 @@ class Contender {
   void set_label(std::string label) { label_ = std::move(label); }
   int threads() const { return threads_; }
   const backend::Description& description() const { return description_; }
-  /// `exact` if the backend has it, else its first arithmetic.
+  /// As asked if the backend has it, else its first arithmetic.
   const std::string& arithmetic() const { return arithmetic_; }
   Result<std::unique_ptr<backend::PreparedModel>> Prepare(const format::Model& model);
 
