@@ -162,8 +162,8 @@ class Load:
     def disturb(self, shard, kills, size):
         """Runs of a shard, whose journal gets about `size` bytes, until it was killed so often or has all results."""
         full, done = self.arguments.full, 0
-        mean = size / (kills * (1 + 1 / full) + 2)
         while done < kills:
+            mean = (size - size_of(self.journal(shard))) / ((kills - done) * (1 + 1 / full) + 2)
             growth = max(1, int(mean * self.draw.uniform(0.2, 1.8)))
             if not self.kill(shard, growth):
                 return
