@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "support.h"
 
@@ -355,10 +356,10 @@ class FloatArithmeticTest : public ArithmeticTest {
     return Bits({floats.begin(), floats.end()});
   }
   static std::vector<std::uint32_t> Bits(const std::vector<float>& numbers) {
-    std::vector<std::uint32_t> bits;
-    for (const float number : numbers) {
-      bits.push_back(std::isnan(number) ? 0x7FC00000U : std::bit_cast<std::uint32_t>(number));
-    }
+    std::vector<std::uint32_t> bits(numbers.size());
+    std::ranges::transform(numbers, bits.begin(), [](float number) {
+      return std::isnan(number) ? 0x7FC00000U : std::bit_cast<std::uint32_t>(number);
+    });
     return bits;
   }
   static std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -391,6 +392,25 @@ TEST_P(FloatArithmeticTest, GemmSumsInBinary32) {
   }
 }
 
+// A Conv along one axis of two channels.
+struct Line {
+  std::int64_t size, kernel, stride, pad;
+
+  float SumAt(std::int64_t p, std::span<const float> x, std::span<const float> filter) const {
+    float sum = 0;
+    for (std::int64_t c = 0; c < 2; ++c) {
+      for (std::int64_t t = 0; t < kernel; ++t) {
+        const std::int64_t at = p * stride + t - pad;
+        if (at < 0 || at >= size) continue;
+        const float product = x[static_cast<std::size_t>(c * size + at)] *
+                              filter[static_cast<std::size_t>(c * kernel + t)];
+        sum += product;
+      }
+    }
+    return sum;
+  }
+};
+
 // Padding takes no part: an infinite weight outside x makes no NaN.
 TEST_P(FloatArithmeticTest, ConvSumsInBinary32WithoutPadding) {
   for (int round = 0; round < 40; ++round) {
@@ -400,19 +420,10 @@ TEST_P(FloatArithmeticTest, ConvSumsInBinary32WithoutPadding) {
     auto x = Numbers(2 * size), w = Numbers(filters * 2 * kernel);
     if (round % 4 == 3) w[0] = INFINITY;
     std::vector<float> expected;
+    const Line line{size, kernel, stride, pad};
     for (std::int64_t m = 0; m < filters; ++m) {
-      for (std::int64_t p = 0; p < out; ++p) {
-        float sum = 0;
-        for (std::int64_t c = 0; c < 2; ++c) {
-          for (std::int64_t t = 0; t < kernel; ++t) {
-            const std::int64_t at = p * stride + t - pad;
-            if (at < 0 || at >= size) continue;
-            const float product = x[At(c * size + at)] * w[At((m * 2 + c) * kernel + t)];
-            sum += product;
-          }
-        }
-        expected.push_back(sum);
-      }
+      const auto filter = std::span(w).subspan(At(m * 2 * kernel), At(2 * kernel));
+      for (std::int64_t p = 0; p < out; ++p) expected.push_back(line.SumAt(p, x, filter));
     }
     const Tensor image = Floats({1, 2, size}, x);
     const auto model = OneNode("Conv", {{"x", image}, {"w", Floats({filters, 2, kernel}, w), true}},
@@ -422,7 +433,22 @@ TEST_P(FloatArithmeticTest, ConvSumsInBinary32WithoutPadding) {
   }
 }
 
-// tflite.S14, written out; a row of zeros, ties, and the exact product where a number is infinite.
+// tflite.S14, written out: a result without its bias.
+float HybridResult(std::span<const float> row, std::span<const std::int32_t> weights, float scale) {
+  float greatest = 0;
+  for (const float element : row) greatest = std::max(greatest, std::fabs(element));
+  const float factor = 127 / greatest;
+  std::int64_t whole = 0;
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    const float quotient = row[k] * factor;
+    whole += (row[k] == 0 ? 0 : std::clamp<long>(std::lround(quotient), -127, 127)) * weights[k];
+  }
+  const float unit = greatest / 127;
+  const float step = unit * scale;
+  return static_cast<float>(whole) * step;
+}
+
+// A row of zeros, ties, and the exact product where a number is infinite.
 TEST_P(FloatArithmeticTest, HybridQuantizesRows) {
   for (const std::int64_t columns : {1, 5, 16, 100}) {
     const std::int64_t rows = columns == 5 ? 30 : 3, depth = 2 * columns + 11;
@@ -436,20 +462,10 @@ TEST_P(FloatArithmeticTest, HybridQuantizesRows) {
     const auto bias = Numbers(columns);
     std::vector<float> expected;
     for (std::int64_t i = 0; i < rows; ++i) {
-      float r = 0;
-      for (std::int64_t k = 0; k < depth; ++k) r = std::max(r, std::fabs(x[At(i * depth + k)]));
+      const auto row = std::span(x).subspan(At(i * depth), At(depth));
       for (std::int64_t j = 0; j < columns; ++j) {
-        std::int64_t whole = 0;
-        for (std::int64_t k = 0; k < depth; ++k) {
-          const float element = x[At(i * depth + k)];
-          const float factor = 127 / r;
-          const float quotient = element * factor;
-          const auto q = element == 0 ? 0 : std::clamp<long>(std::lround(quotient), -127, 127);
-          whole += q * w[At(j * depth + k)];
-        }
-        const float unit = r / 127;
-        const float step = unit * scale;
-        const float scaled = static_cast<float>(whole) * step;
+        const auto column = std::span(w).subspan(At(j * depth), At(depth));
+        const float scaled = HybridResult(row, column, scale);
         expected.push_back(bias[At(j)] + scaled);
       }
     }
