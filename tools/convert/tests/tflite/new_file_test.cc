@@ -132,6 +132,16 @@ TEST_F(NewFile, ConvHasItsWeightsAndActivationsChannelsLast) {
   EXPECT_THAT(Tensor(Graph().outputs[0]).shape, ElementsAre(1, 2, 3, 3));
 }
 
+TEST_F(NewFile, ConstantNodesAreConstants) {
+  Input(Value("x", ElementType::kFloat, {2}));
+  Output(Value("y", ElementType::kFloat, {2}));
+  Node("Constant", {}, "c", {Attribute::Floats("value_floats", {1.0F, 2.0F})});
+  Node("Add", {"x", "c"}, "y");
+  Write();
+  EXPECT_EQ(Operators(), (Codes{"ADD"}));
+  EXPECT_THAT(Data(OpInput(0, 1)), ElementsAre(0, 0, 0x80, 0x3F, 0, 0, 0, 0x40));
+}
+
 // Weights (O,1,1,W) = [[0,1],[2,3]] per output channel; [1,H,W,O] walks w, o: 0 2 1 3.
 TEST_F(NewFile, OneChannelInEachGroupIsDepthwise) {
   Input(Value("x", ElementType::kInt8Q, {1, 2, 1, 4}, Grid(0.5F)));
