@@ -23,6 +23,7 @@
 #include "qtx/conformance/report.h"
 #include "qtx/conformance/suite.h"
 #include "qtx/format/print.h"
+#include "qtx/reference/arithmetic.h"
 #include "report_files.h"
 
 namespace qtx::cli {
@@ -266,6 +267,9 @@ Result<void> Write(const BenchOptions& options, const bench::Report& report) {
 }  // namespace
 
 int Bench(const BenchOptions& options) {
+  if (const auto known = reference::FindArithmetic(options.arithmetic); !known.has_value()) {
+    return Fail(Error{ErrorCode::kUsage, "--arithmetic", known.error().message});
+  }
   const auto workloads = ChooseWorks(options);
   if (!workloads.has_value()) return Fail(workloads.error());
   if (options.list) return List(*workloads);

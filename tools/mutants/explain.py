@@ -81,6 +81,9 @@ def main():
     parser.add_argument("--program", default="build/bin/qtx-mutants")
     parser.add_argument("--output", type=pathlib.Path)
     given, options = parser.parse_known_args()
+    for file in (given.mutants, given.killed, given.right):
+        if not file.is_file():
+            parser.error(f"{file}: no file")
     numbers = {tuple(m[name] for name in KEY): m for m in json.loads(given.mutants.read_text())}
     documents = documents_by_operator(json.loads(given.right.read_text()))
     explained = []

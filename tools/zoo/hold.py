@@ -9,7 +9,7 @@ Steps of each model that make.py has made:
 - `lift`: it gives back the converted model, field for field;
 - `quantize`, of float models: `calibrate`, `quantize`, `lower` in a row without a hint, and ONNX Runtime runs what comes, with a finite SQNR.
 A step after one that failed is not counted. exceptions.txt has a line `GLOB STEP REASON` for what is known to fail; a failure that is not listed
-and a line that nothing needs are errors: exit status 1. QONNX is run by its own package. Models that their own system does not run are counted:
+and a line that nothing needs are errors: exit status 1. No line excuses a crash, an internal error or a step that takes too long. QONNX is run by its own package. Models that their own system does not run are counted:
 their outputs are compared with nothing. Needs numpy, onnx, onnxruntime and qonnx from PyPI.
 """
 import argparse
@@ -20,6 +20,7 @@ import json
 import math
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ import numpy as np
 STEPS = ("convert", "check", "run", "lower", "lift", "quantize")
 FLOAT, QUANTIZED = 2.0**-10, 0.05  # of the greatest output
 SECONDS = 600
+NEVER = re.compile(r"takes longer|status (?!3:)")  # of what exceptions.txt may list
 EXCEPTIONS = pathlib.Path(__file__).with_name("exceptions.txt")
 
 
@@ -215,6 +217,8 @@ def judge(results, is_all):
             if failure is None:
                 continue
             known = [i for i, (pattern, of, _) in enumerate(rows) if of == step and fnmatch.fnmatch(name, pattern)]
+            if NEVER.match(failure):
+                known = []
             needed.update(known)
             if not known:
                 faults.append(f"{name}: {step}: {failure}")
@@ -249,6 +253,10 @@ def main():
     arguments = parser.parse_args()
     paths = sorted(path for path in arguments.folder.glob("*/*.onnx")
                    if fnmatch.fnmatch(f"{path.parent.name}/{path.stem}", arguments.only))
+    if not paths:
+        parser.error(f"{arguments.folder}: no model {arguments.only}.onnx in a folder of a network; make.py makes them")
+    if shutil.which(arguments.qtx) is None:
+        parser.error(f"--qtx {arguments.qtx}: no program")
     results = {}
     with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
         futures = {f"{path.parent.name}/{path.stem}": pool.submit(outcome_of, arguments.qtx, path) for path in paths}

@@ -5,13 +5,13 @@ FOLDER gets NET/EXPORT.onnx of float networks, NET/EXPORT.QUANTIZER.onnx of quan
 first for comparing, the others for calibrating. Weights, inputs and so files are the same in each run of the same packages. What a producer
 itself does not make is told and counted; GLOB is of NET/EXPORT.QUANTIZER.
 """
+import argparse
 import contextlib
 import copy
 import fnmatch
 import io
 import logging
 import pathlib
-import sys
 import warnings
 
 import numpy as np
@@ -198,12 +198,17 @@ class Zoo:
 
 
 def main():
-    folder, pattern = pathlib.Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "*"
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("glob", nargs="?", default="*")
+    arguments = parser.parse_args()
+    chosen = [net for net in nets.NETS if fnmatch.fnmatch(net, arguments.glob.split("/")[0])]
+    if not chosen:
+        parser.error(f"{arguments.glob}: no network of nets.py: {' '.join(nets.NETS)}")
     logging.disable(logging.ERROR)
-    zoo = Zoo(folder, pattern)
-    for net in nets.NETS:
-        if fnmatch.fnmatch(net, pattern.split("/")[0]):
-            zoo.make_net(net)
+    zoo = Zoo(arguments.folder, arguments.glob)
+    for net in chosen:
+        zoo.make_net(net)
     print(f"{zoo.made} made, {len(zoo.failed)} not made by their producers")
 
 

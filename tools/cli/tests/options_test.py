@@ -260,6 +260,10 @@ class Told(Case):
         self.run_qtx("bench", "--list", "--filter", "gemm/*", "--filter", "gmem/*")
         self.assertEqual(self.err, "--filter gmem/*: matches nothing\n")
 
+    def test_bench_refuses_an_arithmetic_that_nobody_knows(self):
+        self.run_qtx("bench", "--list", "--arithmetic", "exakt", status=2)
+        self.assertRegex(self.err, r"^--arithmetic: .*exakt.*\n$")
+
     def test_a_quantized_model_is_not_quantized_again(self):
         for model in ("b.tflite", "q.onnx"):
             self.quantized()
