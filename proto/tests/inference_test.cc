@@ -88,6 +88,22 @@ TEST(Inference, FollowsElementsBackwardsAndBroadcast) {
   EXPECT_EQ(ElementsIn(inference, "twice"), (std::vector<std::int64_t>{4, 5, 0, 4, 5, 0}));
 }
 
+// As PyTorch's exporter computes the pads of a Pad.
+TEST(Inference, FollowsTransposedElements) {
+  Model model = Stock(18, {},
+                      {Of("Transpose", {"pairs"}, {"turned"}),
+                       Of("Unsqueeze", {"pairs", "front"}, {"deep"}),
+                       Of("Transpose", {"deep"}, {"last"})});
+  model.graph.nodes[2].attributes = {Attribute::Ints("perm", {1, 0, 2})};
+  model.graph.initializers = {Stored("pairs", kInt64, {3, 2}, {1, 2, 3, 4, 5, 6}),
+                              Stored("front", kInt64, {1}, {0})};
+  const Inference inference(model);
+  EXPECT_TRUE(inference.broken().empty());
+  EXPECT_EQ(ElementsIn(inference, "turned"), (std::vector<std::int64_t>{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(DimsIn(inference, "last"), (Dims{3, 1, 2}));
+  EXPECT_EQ(ElementsIn(inference, "last"), (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}));
+}
+
 // A product past int64, a quotient by 0 that is not certain, and what is too large to be computed.
 TEST(Inference, LeavesUnknownWhatDoesNotFollow) {
   Model model =

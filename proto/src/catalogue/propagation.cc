@@ -238,6 +238,32 @@ std::optional<Elements> Sliced(const Application& a) {
   return std::move(x->elements);
 }
 
+std::optional<Elements> Transposed(const Application& a) {
+  const auto x = ElementsOf(a.Input(0));
+  if (!x) return std::nullopt;
+  const std::size_t rank = x->dims.size();
+  Dims perm = a.node.IntsOr("perm", {});
+  for (std::size_t axis = rank; a.Find("perm") == nullptr && axis-- > 0;)
+    perm.push_back(static_cast<std::int64_t>(axis));
+  if (perm.size() != rank) return std::nullopt;
+  Dims steps(rank, 1);  // in x
+  for (std::size_t axis = rank; axis-- > 1;) steps[axis - 1] = steps[axis] * x->dims[axis];
+  Elements result;
+  Dims position(rank, 0);  // in y
+  std::int64_t from = 0;
+  while (result.size() < x->elements.size()) {
+    result.push_back(x->elements[static_cast<std::size_t>(from)]);
+    for (std::size_t axis = rank; axis-- > 0;) {
+      const auto of_x = static_cast<std::size_t>(perm[axis]);
+      from += steps[of_x];
+      if (++position[axis] < x->dims[of_x]) break;
+      from -= steps[of_x] * x->dims[of_x];
+      position[axis] = 0;
+    }
+  }
+  return result;
+}
+
 std::optional<Elements> Joined(const Application& a, const Dims& dims) {
   std::vector<KnownTensor> parts;
   for (const ValueFacts& input : a.inputs) {
@@ -320,6 +346,7 @@ std::optional<Elements> ElementsFor(const Application& a, const Dims& dims, std:
   if (op == "Where") return Chosen(a, dims);
   if (op == "Gather") return Gathered(a);
   if (op == "Slice" && a.opset >= 10) return Sliced(a);
+  if (op == "Transpose") return Transposed(a);
   if (op == "Concat") return Joined(a, dims);
   if (op == "Expand") return Spread(a.Input(0), dims);
   if (op == "Shape") return SizesOf(a, count);

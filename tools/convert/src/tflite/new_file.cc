@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "onnx/evaluate.h"
-#include "qtx/format/limits.h"
+#include "qtx/format/inference.h"
+#include "tflite/expand.h"
 #include "tflite/file.h"
 #include "tflite/halves.h"
+#include "tflite/known.h"
 #include "tflite/metadata.h"
 #include "tflite/nodes_out.h"
 #include "tflite/pack.h"
@@ -16,21 +17,6 @@ namespace {
 
 using format::ElementType;
 using schema::ActivationFunctionType;
-
-// Constant nodes as initializers, which a TFLite file has in their place.
-format::Model WithInitializers(format::Model model) {
-  format::Graph& graph = model.graph;
-  std::erase_if(graph.nodes, [&](const format::Node& node) {
-    if (!format::IsStock(node, "Constant") || node.outputs.size() != 1) return false;
-    const std::string& name = node.outputs[0];
-    const bool is_output = std::ranges::any_of(
-        graph.outputs, [&](const format::ValueInfo& value) { return value.name == name; });
-    const auto tensor = is_output ? std::nullopt : Evaluate(node, {}, format::kMaxTensorBytes);
-    if (tensor) graph.initializers.push_back(format::ToTensorData(name, *tensor));
-    return tensor.has_value();
-  });
-  return model;
-}
 
 // True for a layer with unsigned x and weights that its kernel refuses.
 bool NeedsSigned(const TfliteWriter& writer, const format::Node& node) {
@@ -168,8 +154,9 @@ Result<void> LoseOfModel(const GraphIndex& index, const format::Model& model, Le
 }  // namespace
 
 Result<std::string> NewTflite(const format::Model& source, Ledger& ledger) {
-  QTX_ASSIGN_OR_RETURN(const Widened widened, WidenHalves(WithInitializers(source)));
-  const format::Model& model = widened.model;
+  QTX_ASSIGN_OR_RETURN(const Widened widened, WidenHalves(WithoutMissingOperators(
+                                                  WithKnownValues(source, ledger), ledger)));
+  const format::Model model = format::WithInferredTypes(widened.model);
   QTX_ASSIGN_OR_RETURN(const GraphIndex graph, GraphIndex::Of(model));
   const TfliteWriter probe(graph, false, widened.halves, ledger);
   const bool to_signed = std::ranges::any_of(model.graph.nodes, [&](const format::Node& node) {

@@ -14,13 +14,6 @@ namespace {
 using format::Dims;
 using schema::BuiltinOperator;
 
-// Permuted weights.
-Result<int> AddWeights(TfliteWriter& writer, const std::string& name, const Permutation& perm) {
-  if (!writer.IsConstant(name)) return Unsupported("'" + name + "'", "weights are not constant");
-  QTX_ASSIGN_OR_RETURN(const format::Tensor constant, writer.Constant(name));
-  return writer.AddConstant(name, perm.empty() ? constant : Permute(constant, perm));
-}
-
 template <typename Options>
 Options ConvOptions(const OutWindow& window, schema::ActivationFunctionType activation) {
   Options options;
@@ -39,19 +32,19 @@ Layer LayerOf(const Job& job, std::int64_t w_axis, std::int64_t channels) {
 
 // A depthwise filter, channels last. LiteRT's kernel for FLOAT x reads a scale for each channel,
 // also where the file has one for all.
-Result<int> AddDepthwise(TfliteWriter& writer, const Layer& layer) {
-  if (!writer.IsConstant(layer.w))
-    return Unsupported("'" + layer.w + "'", "weights are not constant");
+Result<int> AddDepthwise(TfliteWriter& writer, const Layer& layer, Kernel kernel) {
+  const Permutation perm = Inverse(DepthwiseToOihw());
+  if (!writer.IsConstant(layer.w) || kernel != Kernel::kHybrid)
+    return UseWeights(writer, layer, perm, kernel);
   QTX_ASSIGN_OR_RETURN(format::Tensor constant, writer.Constant(layer.w));
-  QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(layer.x));
-  if (constant.quantization && !x.quantization && constant.quantization->axis.empty()) {
+  if (constant.quantization->axis.empty()) {
     format::Quantization& q = *constant.quantization;
     q.scale.resize(static_cast<std::size_t>(layer.channels), q.scale[0]);
-    q.offset.clear();  // 0, as CheckLayer has seen
+    q.offset.clear();  // 0, as KernelForLayer has seen
     q.axis = {layer.w_axis};
     writer.ledger().Changed(layer.w, "scale", "one for each channel, all equal");
   }
-  return writer.AddConstant(layer.w, Permute(constant, Inverse(DepthwiseToOihw())));
+  return writer.AddConstant(layer.w, Permute(constant, perm));
 }
 
 // True if each group has one channel. A single group of one channel could be either kind, whose
@@ -62,7 +55,6 @@ bool IsDepthwise(const format::Node& node, std::int64_t group, const Dims& x, co
 }
 
 struct Product {
-  int x = 0;
   Dims x_dims, y_dims;
   bool keep_dims = false;
 };
@@ -71,19 +63,20 @@ struct Product {
 Result<void> WriteFullyConnected(TfliteWriter& writer, const Job& job, const Product& product,
                                  Layer layer, bool transposed) {
   layer.takes_blocks = true;
-  QTX_RETURN_IF_ERROR(CheckLayer(writer, layer));
+  QTX_ASSIGN_OR_RETURN(const Kernel kernel, KernelForLayer(writer, layer));
   schema::FullyConnectedOptionsT options;
-  QTX_ASSIGN_OR_RETURN(options.fused_activation_function, FusedInto(writer, job));
+  QTX_ASSIGN_OR_RETURN(options.fused_activation_function, ActivationFor(writer, job, kernel));
   options.keep_num_dims = product.keep_dims;
-  Call call{BuiltinOperator::FULLY_CONNECTED, {product.x}, {}};
-  QTX_ASSIGN_OR_RETURN(const int w,
-                       AddWeights(writer, layer.w, transposed ? Permutation{} : Permutation{1, 0}));
-  QTX_ASSIGN_OR_RETURN(const int bias, UseBias(writer, layer));
+  QTX_ASSIGN_OR_RETURN(const int x, UseFor(writer, kernel, layer.x, Order::kOnnx));
+  Call call{BuiltinOperator::FULLY_CONNECTED, {x}, {}};
+  const Permutation perm = transposed ? Permutation{} : Permutation{1, 0};
+  QTX_ASSIGN_OR_RETURN(const int w, UseWeights(writer, layer, perm, kernel));
+  QTX_ASSIGN_OR_RETURN(const int bias, UseBias(writer, layer, kernel));
   call.inputs.push_back(w);
   if (bias >= 0) call.inputs.push_back(bias);
   call.options.Set(std::move(options));
-  QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(job.output));
-  return writer.Emit(std::move(call), {job.output, Order::kOnnx, product.y_dims}, y);
+  QTX_ASSIGN_OR_RETURN(const format::TensorType as, TypeFrom(writer, job, kernel));
+  return writer.Emit(std::move(call), {job.output, Order::kOnnx, product.y_dims}, as);
 }
 
 Result<void> WriteGemm(TfliteWriter& writer, const Job& job) {
@@ -96,8 +89,7 @@ Result<void> WriteGemm(TfliteWriter& writer, const Job& job) {
   if (x.size() != 2 || w.size() != 2) return Unsupported("", "expected operands of rank 2");
   const std::size_t out = transposed ? 0 : 1;
   if (x[1] != w[1 - out]) return Unsupported("", "different inner sizes");
-  Product product{0, x, {x[0], w[out]}, false};
-  QTX_ASSIGN_OR_RETURN(product.x, writer.Use(job.Input(0), Order::kOnnx));
+  const Product product{x, {x[0], w[out]}, false};
   const Layer layer = LayerOf(job, static_cast<std::int64_t>(out), w[out]);
   return WriteFullyConnected(writer, job, product, layer, transposed);
 }
@@ -147,18 +139,21 @@ Result<void> WriteConv(TfliteWriter& writer, const Job& job) {
   }
   QTX_ASSIGN_OR_RETURN(const OutWindow window, OutWindowOf(job.node, x, {w[2], w[3]}));
   const Layer layer = LayerOf(job, 0, w[0]);
-  QTX_RETURN_IF_ERROR(CheckLayer(writer, layer));
-  QTX_ASSIGN_OR_RETURN(const auto activation, FusedInto(writer, job));
-  QTX_ASSIGN_OR_RETURN(int input, writer.Use(job.Input(0), Order::kNhwc));
+  QTX_ASSIGN_OR_RETURN(const Kernel kernel, KernelForLayer(writer, layer));
+  QTX_ASSIGN_OR_RETURN(const auto activation, ActivationFor(writer, job, kernel));
+  QTX_ASSIGN_OR_RETURN(int input, UseFor(writer, kernel, layer.x, Order::kNhwc));
   if (window.explicit_pads) {
-    QTX_ASSIGN_OR_RETURN(input, PadAround(writer, job.Input(0), input, x, window));
+    QTX_ASSIGN_OR_RETURN(format::TensorType type, writer.Type(layer.x));
+    if (kernel == Kernel::kReal) type = Float();
+    QTX_ASSIGN_OR_RETURN(input, PadAround(writer, {layer.x, input, type}, x, window));
   }
   const bool depthwise = IsDepthwise(job.node, group, x, w);
   Call call{depthwise ? BuiltinOperator::DEPTHWISE_CONV_2D : BuiltinOperator::CONV_2D, {input}, {}};
   // [O,1,H,W] to [1,H,W,O], or [O,I,H,W] to [O,H,W,I].
-  QTX_ASSIGN_OR_RETURN(const int weights, depthwise ? AddDepthwise(writer, layer)
-                                                    : AddWeights(writer, layer.w, NchwToNhwc()));
-  QTX_ASSIGN_OR_RETURN(const int bias, UseBiasOrZeros(writer, layer));
+  QTX_ASSIGN_OR_RETURN(const int weights, depthwise
+                                              ? AddDepthwise(writer, layer, kernel)
+                                              : UseWeights(writer, layer, NchwToNhwc(), kernel));
+  QTX_ASSIGN_OR_RETURN(const int bias, UseBiasOrZeros(writer, layer, kernel));
   call.inputs.insert(call.inputs.end(), {weights, bias});
   if (depthwise) {
     auto options = ConvOptions<schema::DepthwiseConv2DOptionsT>(window, activation);
@@ -167,9 +162,9 @@ Result<void> WriteConv(TfliteWriter& writer, const Job& job) {
   } else {
     call.options.Set(ConvOptions<schema::Conv2DOptionsT>(window, activation));
   }
-  QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(job.output));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType as, TypeFrom(writer, job, kernel));
   const Dims dims = {x[0], w[0], window.output[0], window.output[1]};
-  return writer.Emit(std::move(call), {job.output, Order::kNhwc, dims}, y);
+  return writer.Emit(std::move(call), {job.output, Order::kNhwc, dims}, as);
 }
 
 Result<void> WriteMatMul(TfliteWriter& writer, const Job& job) {
@@ -178,8 +173,7 @@ Result<void> WriteMatMul(TfliteWriter& writer, const Job& job) {
   QTX_ASSIGN_OR_RETURN(const Dims b, writer.Dims(job.Input(1)));
   QTX_ASSIGN_OR_RETURN(const Dims y, BatchedDims(a, b));
   if (b.size() != 2 || !writer.IsConstant(job.Input(1))) return WriteBatchMatMul(writer, job, y);
-  Product product{0, a, y, a.size() > 2};
-  QTX_ASSIGN_OR_RETURN(product.x, writer.Use(job.Input(0), Order::kOnnx));
+  const Product product{a, y, a.size() > 2};
   return WriteFullyConnected(writer, job, product, LayerOf(job, 1, b[1]), false);
 }
 

@@ -16,7 +16,7 @@ using schema::ActivationFunctionType;
 using enum schema::BuiltinOperator;
 
 // Which output type an integer kernel supports: the requested one, none, or fixed parameters.
-enum class Grid { kAny, kNone, kOne256, kOne128, kSame };
+enum class Grid { kAny, kSum, kNone, kOne256, kOne128, kSame };
 
 struct OutOperator {
   const char* op_type;
@@ -44,7 +44,7 @@ constexpr std::array kUnaryOut = {
     OutOperator{"Tanh", TANH, Grid::kOne128},
 };
 constexpr std::array kBinaryOut = {
-    OutOperator{"Add", ADD, Grid::kAny},
+    OutOperator{"Add", ADD, Grid::kSum},
     OutOperator{"And", LOGICAL_AND, Grid::kNone},
     OutOperator{"Div", DIV, Grid::kNone},
     OutOperator{"Equal", EQUAL, Grid::kNone},
@@ -58,7 +58,7 @@ constexpr std::array kBinaryOut = {
     OutOperator{"Or", LOGICAL_OR, Grid::kNone},
     OutOperator{"PRelu", PRELU, Grid::kNone},
     OutOperator{"Pow", POW, Grid::kNone},
-    OutOperator{"Sub", SUB, Grid::kAny},
+    OutOperator{"Sub", SUB, Grid::kSum},
 };
 
 template <std::size_t N>
@@ -74,17 +74,29 @@ bool GivesGrid(Grid grid, const format::TensorType& x, const format::TensorType&
   const bool is_signed = y.elem_type == ElementType::kInt8Q;
   switch (grid) {
     case Grid::kAny:
+    case Grid::kSum:
       return true;
     case Grid::kNone:
       return false;
     case Grid::kSame:
       return SameGrid(x, y);
     case Grid::kOne256:
-      return HasParameters(y, wide ? 0x1p-15 : 0x1p-8, wide || !is_signed ? 0 : -128);
+      return HasParameters(y, wide ? 0x1p-15F : 0x1p-8F, wide || !is_signed ? 0 : -128);
     case Grid::kOne128:
-      return HasParameters(y, wide ? 0x1p-15 : 0x1p-7, wide || is_signed ? 0 : 128);
+      return HasParameters(y, wide ? 0x1p-15F : 0x1p-7F, wide || is_signed ? 0 : 128);
   }
   return false;
+}
+
+// True if ADD and SUB of LiteRT take the scales: their factors are above 0 and below 1, others
+// abort. Source: LiteRT 2.3, kernels/add.cc and sub.cc.
+bool HasFactors(const format::TensorType& a, const format::TensorType& b,
+                const format::TensorType& y) {
+  const int shift = y.elem_type == ElementType::kInt16Q ? 15 : 20;
+  const float scale_a = a.quantization->scale[0], scale_b = b.quantization->scale[0];
+  const auto twice = static_cast<double>(2 * std::max(scale_a, scale_b));
+  const auto shifted = static_cast<double>(std::ldexp(y.quantization->scale[0], shift));
+  return std::isfinite(twice) && std::isfinite(shifted) && twice < shifted;
 }
 
 // The kernel for `values`, the last of which is the result.
@@ -92,11 +104,13 @@ Result<Kernel> KernelOf(TfliteWriter& writer, Grid grid, const std::vector<std::
   QTX_ASSIGN_OR_RETURN(Kernel kernel, KernelFor(writer, values));
   if (kernel == Kernel::kReal) return kernel;
   QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(values.back()));
+  std::vector<format::TensorType> operands;
   for (std::size_t i = 0; i + 1 < values.size(); ++i) {
-    QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(values[i]));
-    if (!GivesGrid(grid, x, y)) return Kernel::kReal;
+    QTX_ASSIGN_OR_RETURN(operands.emplace_back(), writer.Type(values[i]));
+    if (!GivesGrid(grid, operands.back(), y)) return Kernel::kReal;
   }
-  return kernel;
+  const bool aborts = grid == Grid::kSum && !HasFactors(operands[0], operands[1], y);
+  return aborts ? Kernel::kReal : kernel;
 }
 
 // The kernel's output type for operands of type `x` and a declared result `y`.
@@ -171,12 +185,6 @@ Order OrderOf(const TfliteWriter& writer, const Job& job, std::size_t rank) {
   return nhwc ? Order::kNhwc : Order::kOnnx;
 }
 
-Result<int> UseFor(TfliteWriter& writer, Kernel kernel, const std::string& value, Order order) {
-  QTX_ASSIGN_OR_RETURN(const format::TensorType type, writer.Type(value));
-  const bool converts = kernel == Kernel::kReal && type.quantization;
-  return converts ? writer.UseAs(value, order, Float()) : writer.Use(value, order);
-}
-
 // 1 / sqrt(x) is RSQRT.
 bool IsRsqrt(const TfliteWriter& writer, const Job& job) {
   if (job.node.op_type != "Pow" || !writer.IsConstant(job.Input(1))) return false;
@@ -227,9 +235,8 @@ Result<void> WriteBinary(TfliteWriter& writer, const Job& job) {
   const Order order = OrderOf(writer, job, dims.size());
   Call call{entry.code, {}, {}};
   for (const std::string& value : {values[0], values[1]}) {
-    QTX_ASSIGN_OR_RETURN(const int input, order == Order::kOnnx || writer.Common({value}) == order
-                                              ? UseFor(writer, kernel, value, order)
-                                              : writer.UseBroadcast(value, order, dims.size()));
+    QTX_ASSIGN_OR_RETURN(const int input,
+                         writer.UseBroadcast(value, order, dims.size(), kernel == Kernel::kReal));
     call.inputs.push_back(input);
   }
   ActivationFunctionType activation = job.fused.value_or(ActivationFunctionType::NONE);
@@ -291,9 +298,11 @@ Result<void> WriteCast(TfliteWriter& writer, const Job& job) {
   const std::string& x = job.Input(0);
   QTX_RETURN_IF_ERROR(KernelFor(writer, {job.output}));
   QTX_ASSIGN_OR_RETURN(const Dims dims, writer.Dims(x));
-  QTX_ASSIGN_OR_RETURN(const format::TensorType from, writer.Type(x));
+  QTX_ASSIGN_OR_RETURN(format::TensorType from, writer.Type(x));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType to, writer.Type(job.output));
+  if (from.quantization && to.elem_type == ElementType::kFloat) from = Float();
   const Order order = writer.Common({x});
-  QTX_ASSIGN_OR_RETURN(const int input, writer.Use(x, order));
+  QTX_ASSIGN_OR_RETURN(const int input, writer.UseAs(x, order, from));
   return writer.Convert(input, {job.output, order, dims}, from);
 }
 

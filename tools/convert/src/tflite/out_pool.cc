@@ -124,18 +124,40 @@ Result<Dims> ResizedDims(const TfliteWriter& writer, const Job& job, const Dims&
   return y;
 }
 
+// TFLite's averages count no padding: what ONNX counts is a PAD before them. A window that has all
+// of an axis is as long as that.
+Result<void> SetPadsOfAverage(const format::Node& node, const Dims& x, Vector& kernel,
+                              OutWindow& window) {
+  const bool pads = window.begin != std::array<std::int64_t, 2>{} || window.end != window.beyond;
+  const bool counted = pads && format::Attributes(node).Int("count_include_pad") != 0;
+  const bool same = window.padding == schema::Padding::SAME;
+  if (!window.explicit_pads && !(same && counted)) return {};
+  if (counted && window.beyond != std::array<std::int64_t, 2>{})
+    return Unsupported("pads that are counted, and a last window beyond them");
+  if (counted) {
+    window.padding = schema::Padding::VALID;
+    window.explicit_pads = true;
+    return {};
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    const bool none = window.begin[i] == 0 && window.end[i] == 0;
+    const bool whole = window.output[i] == 1 && kernel[i] - window.begin[i] >= x[i + 2];
+    if (!none && !whole) return Unsupported("pads other than those of SAME that are not counted");
+    if (whole) kernel[i] = x[i + 2];
+  }
+  window.padding = schema::Padding::VALID;
+  window.explicit_pads = false;
+  return {};
+}
+
 }  // namespace
 
 Result<void> WritePool(TfliteWriter& writer, const Job& job) {
   QTX_ASSIGN_OR_RETURN(const Dims x, writer.Dims(job.Input(0)));
-  const Vector kernel = job.node.IntsOr("kernel_shape", {});
+  Vector kernel = job.node.IntsOr("kernel_shape", {});
   if (x.size() != 4 || kernel.size() != 2) return Unsupported("expected windows of rank 2");
-  QTX_ASSIGN_OR_RETURN(const OutWindow window, OutWindowOf(job.node, x, {kernel[0], kernel[1]}));
-  if (window.explicit_pads) return Unsupported("pads other than those of SAME");
-  const bool pads = window.padding == schema::Padding::SAME;
-  if (pads && Averages(job) && format::Attributes(job.node).Int("count_include_pad") != 0) {
-    return Unsupported("count_include_pad");
-  }
+  QTX_ASSIGN_OR_RETURN(OutWindow window, OutWindowOf(job.node, x, {kernel[0], kernel[1]}));
+  if (Averages(job)) QTX_RETURN_IF_ERROR(SetPadsOfAverage(job.node, x, kernel, window));
   if (window.dilations != std::array<std::int64_t, 2>{1, 1}) return Unsupported("dilations");
   QTX_ASSIGN_OR_RETURN(format::TensorType as, GridOf(writer, job, !Averages(job)));
   QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(job.output));
@@ -146,7 +168,11 @@ Result<void> WritePool(TfliteWriter& writer, const Job& job) {
   } else if (job.fused) {
     return Unsupported("an activation on another grid");
   }
-  QTX_ASSIGN_OR_RETURN(const int input, writer.UseAs(job.Input(0), Order::kNhwc, as));
+  QTX_ASSIGN_OR_RETURN(int input, writer.UseAs(job.Input(0), Order::kNhwc, as));
+  if (window.explicit_pads) {
+    const Padded padded{job.Input(0), input, as, !Averages(job)};
+    QTX_ASSIGN_OR_RETURN(input, PadAround(writer, padded, x, window));
+  }
   options.padding = window.padding;
   options.stride_h = static_cast<std::int32_t>(window.strides[0]);
   options.stride_w = static_cast<std::int32_t>(window.strides[1]);
@@ -237,9 +263,9 @@ Result<void> WriteSoftmax(TfliteWriter& writer, const Job& job) {
   QTX_ASSIGN_OR_RETURN(const Kernel kernel, KernelFor(writer, {x, job.output}));
   QTX_ASSIGN_OR_RETURN(const format::TensorType x_type, writer.Type(x));
   QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(job.output));
-  const bool given = y.elem_type == ElementType::kInt16Q  ? HasParameters(y, 0x1p-15, 0)
-                     : y.elem_type == ElementType::kInt8Q ? HasParameters(y, 0x1p-8, -128)
-                                                          : HasParameters(y, 0x1p-8, 0);
+  const bool given = y.elem_type == ElementType::kInt16Q  ? HasParameters(y, 0x1p-15F, 0)
+                     : y.elem_type == ElementType::kInt8Q ? HasParameters(y, 0x1p-8F, -128)
+                                                          : HasParameters(y, 0x1p-8F, 0);
   const bool integer = kernel == Kernel::kInteger && given && !log;
   if (!integer && x_type.quantization) {
     writer.ledger().Changed(job.output, "arithmetic",

@@ -207,6 +207,19 @@ Result<void> WriteSplit(TfliteWriter& writer, const Job& job, const Dims& x) {
   return {};
 }
 
+// The indices of a Gather along an axis of `size`. TFLite counts none from the back.
+Result<int> UseIndices(TfliteWriter& writer, const Job& job, std::int64_t size) {
+  const std::string& name = job.Input(1);
+  if (!writer.IsConstant(name)) return writer.Use(name, Order::kOnnx);
+  QTX_ASSIGN_OR_RETURN(Vector values, writer.Integers(name));
+  if (std::ranges::none_of(values, [](std::int64_t v) { return v < 0; }))
+    return writer.Use(name, Order::kOnnx);
+  for (std::int64_t& value : values) value += value < 0 ? size : 0;
+  QTX_ASSIGN_OR_RETURN(format::Tensor indices, writer.Constant(name));
+  format::PackIntegers(values, indices);
+  return writer.AddConstant(job.output + "/indices", indices);
+}
+
 }  // namespace
 
 Result<void> WriteReshape(TfliteWriter& writer, const Job& job) {
@@ -353,15 +366,9 @@ Result<void> WriteGather(TfliteWriter& writer, const Job& job) {
   QTX_ASSIGN_OR_RETURN(const std::int64_t axis,
                        format::NormalizeAxis(format::Attributes(job.node).Int("axis"),
                                              static_cast<std::int64_t>(x.size())));
-  if (writer.IsConstant(job.Input(1))) {
-    QTX_ASSIGN_OR_RETURN(const Vector values, writer.Integers(job.Input(1)));
-    if (std::ranges::any_of(values, [](auto v) { return v < 0; })) {
-      return Unsupported("negative indices");
-    }
-  }
   QTX_ASSIGN_OR_RETURN(const format::TensorType type, writer.Type(job.Input(0)));
   QTX_ASSIGN_OR_RETURN(const int input, writer.Use(job.Input(0), Order::kOnnx));
-  QTX_ASSIGN_OR_RETURN(const int index, writer.Use(job.Input(1), Order::kOnnx));
+  QTX_ASSIGN_OR_RETURN(const int index, UseIndices(writer, job, x[static_cast<std::size_t>(axis)]));
   Dims y(x.begin(), x.begin() + axis);
   y.insert(y.end(), indices.begin(), indices.end());
   y.insert(y.end(), x.begin() + axis + 1, x.end());

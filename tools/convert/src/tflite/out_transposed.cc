@@ -55,27 +55,24 @@ Result<void> WriteConvTranspose(TfliteWriter& writer, const Job& job) {
   }
   QTX_ASSIGN_OR_RETURN(const Upsampling up, UpsamplingOf(job.node, x, w));
   const Layer layer{job.Input(0), job.Input(1), job.Input(2), job.output, 1, w[1]};
-  QTX_RETURN_IF_ERROR(CheckLayer(writer, layer));
+  QTX_ASSIGN_OR_RETURN(const Kernel kernel, KernelForLayer(writer, layer));
   schema::TransposeConvOptionsT options;
-  QTX_ASSIGN_OR_RETURN(options.fused_activation_function, FusedInto(writer, job));
+  QTX_ASSIGN_OR_RETURN(options.fused_activation_function, ActivationFor(writer, job, kernel));
   options.padding = up.padding;
   options.stride_h = static_cast<std::int32_t>(up.strides[0]);
   options.stride_w = static_cast<std::int32_t>(up.strides[1]);
-  if (!writer.IsConstant(layer.w)) return Unsupported("weights are not constant");
-  QTX_ASSIGN_OR_RETURN(const format::Tensor constant, writer.Constant(layer.w));
-  QTX_ASSIGN_OR_RETURN(
-      const int weights,
-      writer.AddConstant(layer.w, Permute(constant, Inverse(DepthwiseToOihw()))));  // [O,H,W,I]
-  QTX_ASSIGN_OR_RETURN(const int input, writer.Use(layer.x, Order::kNhwc));
-  QTX_ASSIGN_OR_RETURN(const int bias, UseBias(writer, layer));
+  const Permutation perm = Inverse(DepthwiseToOihw());  // [O,H,W,I]
+  QTX_ASSIGN_OR_RETURN(const int weights, UseWeights(writer, layer, perm, kernel));
+  QTX_ASSIGN_OR_RETURN(const int input, UseFor(writer, kernel, layer.x, Order::kNhwc));
+  QTX_ASSIGN_OR_RETURN(const int bias, UseBias(writer, layer, kernel));
   const int shape =
       writer.AddInt32s(job.output + "/shape", {x[0], up.output[0], up.output[1], w[1]});
   Call call{BuiltinOperator::TRANSPOSE_CONV, {shape, weights, input}, {}};
   if (bias >= 0) call.inputs.push_back(bias);
   call.options.Set(std::move(options));
-  QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(job.output));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType as, TypeFrom(writer, job, kernel));
   const Dims dims = {x[0], w[1], up.output[0], up.output[1]};
-  return writer.Emit(std::move(call), {job.output, Order::kNhwc, dims}, y);
+  return writer.Emit(std::move(call), {job.output, Order::kNhwc, dims}, as);
 }
 
 }  // namespace qtx::convert

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "qtx/format/accumulator.h"
+#include "tflite/tensor_out.h"
 #include "tflite/types.h"
 
 namespace qtx::convert {
@@ -104,6 +105,25 @@ Result<void> CheckBiasScale(TfliteWriter& writer, const Layer& layer, const form
   return {};
 }
 
+// What the kernel of integers wants of the weights, the result and the bias of a quantized x.
+Result<void> CheckIntegers(TfliteWriter& writer, const Layer& layer, const format::TensorType& x) {
+  QTX_ASSIGN_OR_RETURN(const format::TensorType w, writer.Type(layer.w));
+  QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(layer.y));
+  if (!w.quantization) return NoKernel(layer.w, "FLOAT weights for a quantized x");
+  if (x.elem_type != y.elem_type) {
+    return NoKernel(layer.y, "a result of " + std::string(format::Name(y.elem_type)) +
+                                 " from x of " + std::string(format::Name(x.elem_type)) +
+                                 "; the kernel gives what it takes");
+  }
+  if (layer.bias.empty() || !writer.IsConstant(layer.bias)) return {};
+  QTX_ASSIGN_OR_RETURN(const format::Tensor bias, writer.Constant(layer.bias));
+  if (bias.elem_type != ElementType::kInt32Q) {
+    return NoKernel(layer.bias, "a bias of " + std::string(format::Name(bias.elem_type)) +
+                                    "; the kernel takes INT32Q with scale x * w");
+  }
+  return CheckBiasScale(writer, layer, x, *bias.quantization);
+}
+
 Result<int> AddWideBias(TfliteWriter& writer, const std::string& name, const format::Tensor& bias) {
   format::Tensor wide{ElementType::kInt64, bias.dims, bias.quantization, {}};
   const std::vector<std::int64_t> values = format::UnpackIntegers(bias);
@@ -125,16 +145,23 @@ Result<Kernel> KernelFor(const TfliteWriter& writer, const std::vector<std::stri
   bool integer = true;
   for (const std::string& value : values) {
     QTX_ASSIGN_OR_RETURN(const format::TensorType type, writer.Type(value));
-    QTX_RETURN_IF_ERROR(CheckActivation(value, type));
-    integer &= type.quantization.has_value() && storage.value_or(type.elem_type) == type.elem_type;
+    const auto fits = CheckActivation(value, type);
+    if (!fits.has_value() && !writer.IsConstant(value)) return fits.error();
+    integer &= fits.has_value() && type.quantization.has_value() &&
+               storage.value_or(type.elem_type) == type.elem_type;
     storage = type.elem_type;
   }
   return integer ? Kernel::kInteger : Kernel::kReal;
 }
 
-bool HasParameters(const format::TensorType& type, double scale, std::int32_t offset) {
-  return type.quantization && !type.quantization->scale.empty() &&
-         std::abs(type.quantization->scale[0] - scale) <= scale / 1000 &&
+Result<int> UseFor(TfliteWriter& writer, Kernel kernel, const std::string& value, Order order) {
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, writer.Type(value));
+  const bool converts = kernel == Kernel::kReal && type.quantization;
+  return converts ? writer.UseAs(value, order, Float()) : writer.Use(value, order);
+}
+
+bool HasParameters(const format::TensorType& type, float scale, std::int32_t offset) {
+  return type.quantization && type.quantization->scale == std::vector{scale} &&
          format::OffsetAt(*type.quantization, 0) == offset;
 }
 
@@ -159,28 +186,49 @@ Result<ActivationFunctionType> FusedInto(const TfliteWriter& writer, const Job& 
                                   "], to which no fused activation clamps");
 }
 
-Result<void> CheckLayer(TfliteWriter& writer, const Layer& layer) {
+Result<Kernel> KernelForLayer(TfliteWriter& writer, const Layer& layer) {
   QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(layer.x));
   QTX_ASSIGN_OR_RETURN(const format::TensorType w, writer.Type(layer.w));
   QTX_ASSIGN_OR_RETURN(const format::TensorType y, writer.Type(layer.y));
   QTX_RETURN_IF_ERROR(CheckActivation(layer.x, x));
   QTX_RETURN_IF_ERROR(CheckActivation(layer.y, y));
-  QTX_RETURN_IF_ERROR(CheckWeights(writer, layer, x));
-  if (x.quantization && !w.quantization) {
-    return NoKernel(layer.w, "FLOAT weights for a quantized x");
-  }
-  if (x.elem_type != y.elem_type) {
-    return NoKernel(layer.y, "a result of " + std::string(format::Name(y.elem_type)) +
-                                 " from x of " + std::string(format::Name(x.elem_type)) +
-                                 "; the kernel gives what it takes");
-  }
-  if (!x.quantization && w.quantization) {
+  auto fits = CheckWeights(writer, layer, x);
+  if (!x.quantization && !w.quantization) return Kernel::kReal;
+  if (!x.quantization && fits.has_value()) {
     writer.ledger().Changed(layer.x, "arithmetic", "TFLite's kernel quantizes it at run time");
+    return Kernel::kHybrid;
   }
-  return {};
+  if (w.quantization && HasBlocks(*w.quantization)) return std::move(fits).error();
+  if (x.quantization && fits.has_value()) fits = CheckIntegers(writer, layer, x);
+  if (fits.has_value()) return Kernel::kInteger;
+  writer.ledger().Changed(layer.y, "arithmetic",
+                          "in FLOAT: " + fits.error().where + ": " + fits.error().message);
+  return Kernel::kReal;
 }
 
-Result<int> UseBias(TfliteWriter& writer, const Layer& layer) {
+Result<int> UseWeights(TfliteWriter& writer, const Layer& layer, const Permutation& perm,
+                       Kernel kernel) {
+  if (!writer.IsConstant(layer.w)) return NoKernel(layer.w, "weights are not constant");
+  QTX_ASSIGN_OR_RETURN(format::Tensor constant, writer.Constant(layer.w));
+  if (!perm.empty()) constant = Permute(constant, perm);
+  QTX_ASSIGN_OR_RETURN(const int index, writer.AddConstant(layer.w, constant));
+  if (kernel != Kernel::kReal) return index;
+  QTX_ASSIGN_OR_RETURN(const format::TensorType own, writer.Type(layer.w));
+  return writer.Converted(index, layer.w, own, Float());
+}
+
+Result<ActivationFunctionType> ActivationFor(const TfliteWriter& writer, const Job& job,
+                                             Kernel kernel) {
+  if (kernel == Kernel::kInteger) return FusedInto(writer, job);
+  return job.fused.value_or(ActivationFunctionType::NONE);
+}
+
+Result<format::TensorType> TypeFrom(const TfliteWriter& writer, const Job& job, Kernel kernel) {
+  if (kernel == Kernel::kInteger) return writer.Type(job.output);
+  return Float();
+}
+
+Result<int> UseBias(TfliteWriter& writer, const Layer& layer, Kernel kernel) {
   if (layer.bias.empty()) return -1;
   if (!writer.IsConstant(layer.bias)) return NoKernel(layer.bias, "a bias that is no constant");
   QTX_ASSIGN_OR_RETURN(format::Tensor bias, writer.Constant(layer.bias));
@@ -188,31 +236,30 @@ Result<int> UseBias(TfliteWriter& writer, const Layer& layer) {
     return NoKernel(layer.bias, "shape " + format::ToString(bias.dims) + ", expected [" +
                                     std::to_string(layer.channels) + "]");
   }
+  if (kernel == Kernel::kInteger) {
+    bias.dims = {layer.channels};
+    if (!bias.quantization->axis.empty()) bias.quantization->axis = {0};
+    QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(layer.x));
+    return x.elem_type == ElementType::kInt16Q ? AddWideBias(writer, layer.bias, bias)
+                                               : writer.AddConstant(layer.bias, bias);
+  }
+  if (bias.quantization) {
+    QTX_ASSIGN_OR_RETURN(bias, FloatOf(bias));
+    writer.ledger().Changed(layer.bias, "elem_type", "FLOAT, rounded once");
+  } else if (bias.elem_type != ElementType::kFloat) {
+    return NoKernel(layer.bias, std::string(format::Name(bias.elem_type)) + " for FLOAT x");
+  }
   bias.dims = {layer.channels};
-  QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(layer.x));
-  if (!x.quantization) {
-    if (bias.elem_type != ElementType::kFloat) {
-      return NoKernel(layer.bias, std::string(format::Name(bias.elem_type)) + " for FLOAT x");
-    }
-    return writer.AddConstant(layer.bias, bias);
-  }
-  if (bias.elem_type != ElementType::kInt32Q) {
-    return NoKernel(layer.bias, "a bias of " + std::string(format::Name(bias.elem_type)) +
-                                    "; the kernel takes INT32Q with scale x * w");
-  }
-  QTX_RETURN_IF_ERROR(CheckBiasScale(writer, layer, x, *bias.quantization));
-  if (!bias.quantization->axis.empty()) bias.quantization->axis = {0};
-  return x.elem_type == ElementType::kInt16Q ? AddWideBias(writer, layer.bias, bias)
-                                             : writer.AddConstant(layer.bias, bias);
+  return writer.AddConstant(layer.bias, bias);
 }
 
-Result<int> UseBiasOrZeros(TfliteWriter& writer, const Layer& layer) {
-  if (!layer.bias.empty()) return UseBias(writer, layer);
+Result<int> UseBiasOrZeros(TfliteWriter& writer, const Layer& layer, Kernel kernel) {
+  if (!layer.bias.empty()) return UseBias(writer, layer, kernel);
   QTX_ASSIGN_OR_RETURN(const format::TensorType x, writer.Type(layer.x));
   QTX_ASSIGN_OR_RETURN(const format::TensorType w, writer.Type(layer.w));
   writer.ledger().Changed(layer.y, "bias", "zeros; LiteRT takes no convolution without");
   const std::string name = layer.y + "/bias";
-  if (!x.quantization) {
+  if (kernel != Kernel::kInteger) {
     QTX_ASSIGN_OR_RETURN(const format::Tensor zeros,
                          format::MakeTensor(ElementType::kFloat, {layer.channels}));
     return writer.AddConstant(name, zeros);

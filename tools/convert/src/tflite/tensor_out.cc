@@ -147,4 +147,22 @@ Result<format::TensorType> TypeIn(const format::ModelView& model, const std::str
   return type;
 }
 
+Result<format::Tensor> FloatOf(const format::Tensor& constant) {
+  const format::Quantization& q = *constant.quantization;
+  if (format::HasLevels(q) || format::HasCodeBook(q))
+    return Unsupported("", "levels or a code book");
+  QTX_ASSIGN_OR_RETURN(format::Tensor result,
+                       format::MakeTensor(format::ElementType::kFloat, constant.dims));
+  const std::vector<double> stored = format::StoredValues(constant);
+  const format::ParameterMap map(q, constant.dims);
+  const std::span<float> values = result.As<float>();
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    const std::int64_t at = map(static_cast<std::int64_t>(i));
+    // 33 bits by 24: exact in the 64 of a long double.
+    values[i] = static_cast<float>(static_cast<long double>(stored[i] - format::OffsetAt(q, at)) *
+                                   static_cast<long double>(format::ScaleAt(q, at)));
+  }
+  return result;
+}
+
 }  // namespace qtx::convert

@@ -28,4 +28,8 @@ Permutation Inverse(const Permutation& perm);
 /// Errors: kInvalid when the graph does not state it, naming it.
 Result<format::TensorType> TypeIn(const format::ModelView& model, const std::string& name);
 
+/// The reals of a quantized constant, each rounded once to binary32.
+/// Errors: kUnsupported for a code book and for levels.
+Result<format::Tensor> FloatOf(const format::Tensor& constant);
+
 }  // namespace qtx::convert

@@ -21,6 +21,16 @@ format::TensorType Plain(const format::TensorType& type) {
   return plain;
 }
 
+// Source: LiteRT 2.3, kernels/dequantize.cc.
+bool IsDequantized(const format::TensorType& type) {
+  const format::Quantization& q = *type.quantization;
+  const bool bytes =
+      type.elem_type == ElementType::kInt8Q || type.elem_type == ElementType::kUint8Q;
+  const bool wide =
+      type.elem_type == ElementType::kInt16Q && q.scale.size() == 1 && format::OffsetAt(q, 0) == 0;
+  return !HasBlocks(q) && (bytes || wide);
+}
+
 }  // namespace
 
 bool SameGrid(const format::TensorType& a, const format::TensorType& b) {
@@ -253,23 +263,40 @@ Result<int> TfliteWriter::Use(const std::string& value, Order order) {
 
 Result<int> TfliteWriter::UseAs(const std::string& value, Order order,
                                 const format::TensorType& as) {
-  QTX_ASSIGN_OR_RETURN(const int index, Use(value, order));
   QTX_ASSIGN_OR_RETURN(const format::TensorType own, Type(value));
-  if (SameGrid(own, as)) return index;
+  if (IsConstant(value) && own.quantization && !as.quantization && !IsDequantized(own)) {
+    QTX_ASSIGN_OR_RETURN(format::Tensor constant, Constant(value));
+    QTX_ASSIGN_OR_RETURN(constant, FloatOf(constant));
+    ledger_.Changed(value, "elem_type", "FLOAT, rounded once");
+    return AddConstant(value, order == Order::kNhwc ? Permute(constant, NchwToNhwc()) : constant);
+  }
+  QTX_ASSIGN_OR_RETURN(const int index, Use(value, order));
+  return Converted(index, value, own, as);
+}
+
+Result<int> TfliteWriter::Converted(int from, const std::string& name,
+                                    const format::TensorType& own, const format::TensorType& as) {
+  if (SameGrid(own, as)) return from;
   format::TensorType type = as;
   type.statistics.reset();
-  const auto& shape = tensor(index).shape;
+  const auto& shape = tensor(from).shape;
   type.shape = format::ToShape(format::Dims(shape.begin(), shape.end()));
-  QTX_ASSIGN_OR_RETURN(const int result, AddTensor(value + "/converted", type));
-  QTX_RETURN_IF_ERROR(AppendConversion(index, result, own, type));
+  QTX_ASSIGN_OR_RETURN(const int result, AddTensor(name + "/converted", type));
+  QTX_RETURN_IF_ERROR(AppendConversion(from, result, own, type));
   return result;
 }
 
-Result<int> TfliteWriter::UseBroadcast(const std::string& value, Order order, std::size_t rank) {
+Result<int> TfliteWriter::UseBroadcast(const std::string& value, Order order, std::size_t rank,
+                                       bool real) {
   QTX_ASSIGN_OR_RETURN(const format::Dims dims, Dims(value));
-  if (order == Order::kOnnx || dims.size() == rank) return Use(value, order);
+  QTX_ASSIGN_OR_RETURN(const format::TensorType type, Type(value));
+  if (order == Order::kOnnx || dims.size() == rank)
+    return real && type.quantization ? UseAs(value, order, Plain(type)) : Use(value, order);
   if (!IsConstant(value)) return Unsupported(Quoted(value), "broadcast across a change of layout");
   QTX_ASSIGN_OR_RETURN(format::Tensor constant, Constant(value));
+  if (real && constant.quantization) {
+    QTX_ASSIGN_OR_RETURN(constant, FloatOf(constant));
+  }
   if (constant.quantization && !constant.quantization->axis.empty()) {
     return Unsupported(Quoted(value), "scales along an axis of an operand");
   }

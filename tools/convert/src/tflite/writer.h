@@ -73,10 +73,15 @@ class TfliteWriter {
 
   /// The tensor of `value` in `order`; adds a transpose if needed.
   Result<int> Use(const std::string& value, Order order);
-  /// The tensor of `value` as `type`; adds a conversion if the grids differ.
+  /// The tensor of `value` as `type`; adds a conversion if the grids differ. A constant that
+  /// DEQUANTIZE does not take is stored as FLOAT.
   Result<int> UseAs(const std::string& value, Order order, const format::TensorType& type);
+  /// Tensor `from`, of type `own`, as `type`, under a name made of `name`.
+  Result<int> Converted(int from, const std::string& name, const format::TensorType& own,
+                        const format::TensorType& type);
   /// A tensor for an operand that is broadcast to `rank`: constants get leading dimensions of 1.
-  Result<int> UseBroadcast(const std::string& value, Order order, std::size_t rank);
+  /// `real`: as FLOAT.
+  Result<int> UseBroadcast(const std::string& value, Order order, std::size_t rank, bool real);
   /// A constant; behind a DEQUANTIZE where it is stored as FLOAT16.
   Result<int> AddConstant(const std::string& name, const format::Tensor& tensor);
   int AddInt32s(const std::string& name, const std::vector<std::int64_t>& values,
