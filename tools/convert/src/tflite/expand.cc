@@ -124,13 +124,13 @@ bool ExpandBatchNormalization(Expander& e) {
   return true;
 }
 
+std::string Bounded(Expander& e, const std::string& x, double low, double high) {
+  return e.Op("Min", {e.Op("Max", {x, e.Number(low)}), e.Number(high)});
+}
+
 bool ExpandReciprocal(Expander& e) {
   e.Last("Div", {e.Number(1), e.Real(e.Input(0))});
   return true;
-}
-
-std::string Bounded(Expander& e, const std::string& x, double low, double high) {
-  return e.Op("Min", {e.Op("Max", {x, e.Number(low)}), e.Number(high)});
 }
 
 bool ExpandHardSigmoid(Expander& e) {
@@ -139,18 +139,6 @@ bool ExpandHardSigmoid(Expander& e) {
   const std::string product = e.Op("Mul", {e.Real(e.Input(0)), e.Number(alpha)});
   const std::string line = e.Op("Add", {product, e.Number(beta)});
   e.Last("Min", {e.Op("Max", {line, e.Number(0)}), e.Number(1)});
-  return true;
-}
-
-// Of plain integers, with one scale. Source: dequantize_linear.S1.
-bool ExpandDequantizeLinear(Expander& e) {
-  const auto scale = e.Constant(e.Input(1));
-  if (!scale || scale->size() != 1) return false;
-  const Attribute to_float = Attribute::Int("to", 1);
-  std::string difference = e.Op("Cast", {e.Input(0)}, {to_float});
-  if (!e.Input(2).empty())
-    difference = e.Op("Sub", {difference, e.Op("Cast", {e.Input(2)}, {to_float})});
-  e.Last("Mul", {difference, e.Number((*scale)[0])});
   return true;
 }
 
@@ -169,6 +157,83 @@ bool ExpandGatherElements(Expander& e) {
   const Values operands = {e.Reshaped(e.Input(0), {(*x)[at]}, e.Input(0)),
                            e.Op("Reshape", {e.Input(1), e.Integers({(*indices)[at]})})};
   e.Last("Reshape", {e.Op("Gather", operands), e.Integers(*indices)});
+  return true;
+}
+
+// round(x / scale) + zero, clamped to the range of `type`, as FLOAT.
+std::string Stored(Expander& e, const std::string& x, const std::string& scale,
+                   const std::string& zero, ElementType type) {
+  const format::IntegerRange range = format::StorageRange(type);
+  std::string sum = e.Op("Round", {e.Op("Div", {x, scale})});
+  if (!zero.empty()) sum = e.Op("Add", {sum, zero});
+  return Bounded(e, sum, static_cast<double>(range.min), static_cast<double>(range.max));
+}
+
+std::string AsFloat(Expander& e, const std::string& integers) {
+  return e.Op("Cast", {integers},
+              {Attribute::Int("to", static_cast<std::int64_t>(ElementType::kFloat))});
+}
+
+void LastAs(Expander& e, const std::string& x, ElementType type, std::size_t output = 0) {
+  e.Last("Cast", {x}, {Attribute::Int("to", static_cast<std::int64_t>(type))}, output);
+}
+
+// Of plain integers, with one scale. Source: dequantize_linear.S1.
+bool ExpandDequantizeLinear(Expander& e) {
+  const auto scale = e.Constant(e.Input(1));
+  if (!scale || scale->size() != 1) return false;
+  std::string difference = AsFloat(e, e.Input(0));
+  if (!e.Input(2).empty()) difference = e.Op("Sub", {difference, AsFloat(e, e.Input(2))});
+  e.Last("Mul", {difference, e.Number((*scale)[0])});
+  return true;
+}
+
+// To plain integers, with one scale. Source: quantize_linear.S1.
+bool ExpandQuantizeLinear(Expander& e) {
+  const auto scale = e.Constant(e.Input(1));
+  const auto type = e.ElementTypeOf(e.node().outputs[0]);
+  const bool bytes = type == ElementType::kInt8 || type == ElementType::kUint8;
+  if (!scale || scale->size() != 1 || !bytes) return false;
+  const std::string zero = e.Input(2).empty() ? "" : AsFloat(e, e.Input(2));
+  LastAs(e, Stored(e, e.Real(e.Input(0)), e.Number((*scale)[0]), zero, type), type);
+  return true;
+}
+
+// Source: dynamic_quantize_linear.S1.
+bool ExpandDynamicQuantizeLinear(Expander& e) {
+  if (e.node().outputs.size() != 3) return false;
+  const std::string x = e.Real(e.Input(0)), nothing = e.Number(0);
+  const Attribute drop = Attribute::Int("keepdims", 0);
+  const std::string least = e.Op("Min", {e.Op("ReduceMin", {x}, {drop}), nothing});
+  const std::string most = e.Op("Max", {e.Op("ReduceMax", {x}, {drop}), nothing});
+  const std::string scale = e.Op("Div", {e.Op("Sub", {most, least}), e.Number(255)});
+  const std::string zero = Stored(e, e.Op("Neg", {least}), scale, "", ElementType::kUint8);
+  LastAs(e, Stored(e, x, scale, zero, ElementType::kUint8), ElementType::kUint8);
+  e.Last("Identity", {scale}, {}, 1);
+  LastAs(e, zero, ElementType::kUint8, 2);
+  return true;
+}
+
+// Products of integers as FLOAT, whose sums binary32 holds up to 2^24, and rounds beyond: of what
+// DynamicQuantizeLinear gives, and constant weights.  Source: mat_mul_integer.S1, conv_integer.S1.
+bool ExpandIntegerProduct(Expander& e) {
+  const auto weights = e.ConstantIntegers(e.Input(1));
+  const auto dims = e.DimsOf(e.Input(1));
+  if (!weights || !dims || dims->size() < 2) return false;
+  std::vector<double> shifted(weights->begin(), weights->end());
+  if (!e.Input(3).empty()) {
+    const auto zero = e.ConstantIntegers(e.Input(3));
+    if (!zero || zero->size() != 1) return false;
+    for (double& value : shifted) value -= static_cast<double>((*zero)[0]);
+  }
+  std::string x = AsFloat(e, e.Input(0));
+  if (!e.Input(2).empty()) {
+    const auto zero = e.DimsOf(e.Input(2));
+    if (!zero || format::ElementCount(*zero) != 1) return false;
+    x = e.Op("Sub", {x, AsFloat(e, e.Input(2))});
+  }
+  const char* op_type = e.node().op_type == "ConvInteger" ? "Conv" : "MatMul";
+  LastAs(e, e.Op(op_type, {x, e.Floats(shifted, *dims)}, e.node().attributes), ElementType::kInt32);
   return true;
 }
 
@@ -353,7 +418,9 @@ constexpr std::array kExpansions = {
     Expansion{"Celu", ExpandCelu},
     Expansion{"Clip", ExpandClip},
     Expansion{"Conv", ExpandToTwoAxes},
+    Expansion{"ConvInteger", ExpandIntegerProduct, 1, kAnyType},
     Expansion{"DequantizeLinear", ExpandDequantizeLinear, 1, 1},
+    Expansion{"DynamicQuantizeLinear", ExpandDynamicQuantizeLinear, 3},
     Expansion{"Elu", ExpandElu},
     Expansion{"Erf", ExpandErf},
     Expansion{"GatherElements", ExpandGatherElements, 1, kAnyType},
@@ -365,8 +432,10 @@ constexpr std::array kExpansions = {
     Expansion{"IsNaN", ExpandIsNan},
     Expansion{"LSTM", Unroll, 3},
     Expansion{"LayerNormalization", ExpandLayerNormalization},
+    Expansion{"MatMulInteger", ExpandIntegerProduct, 1, kAnyType},
     Expansion{"MaxPool", ExpandToTwoAxes},
     Expansion{"Mish", ExpandMish},
+    Expansion{"QuantizeLinear", ExpandQuantizeLinear},
     Expansion{"RMSNormalization", ExpandLayerNormalization},
     Expansion{"Reciprocal", ExpandReciprocal},
     Expansion{"ReduceL2", ExpandReduceL2},

@@ -25,8 +25,7 @@ bool Expander::IsReal(const std::string& value) const {
   const format::TensorType* type = TypeOf(value);
   if (type != nullptr && type->quantization)
     return format::RealTypeOf(*type->quantization) == ElementType::kFloat;
-  const format::ValueFacts* facts = inference_.Find(value);
-  return facts != nullptr && facts->type == ElementType::kFloat;
+  return ElementTypeOf(value) == ElementType::kFloat;
 }
 
 std::optional<std::vector<double>> Expander::Constant(const std::string& value) const {
@@ -34,6 +33,20 @@ std::optional<std::vector<double>> Expander::Constant(const std::string& value) 
   auto tensor = format::LoadInitializer(view_, value);
   if (tensor.has_value() && tensor->quantization) tensor = FloatOf(*tensor);
   return tensor.has_value() ? std::optional(format::StoredValues(*tensor)) : std::nullopt;
+}
+
+std::optional<std::vector<std::int64_t>> Expander::ConstantIntegers(
+    const std::string& value) const {
+  if (view_.FindInitializer(value) == nullptr) return std::nullopt;
+  const auto tensor = format::LoadInitializer(view_, value);
+  if (!tensor.has_value() || tensor->quantization || !format::IsIntegerStorage(tensor->elem_type))
+    return std::nullopt;
+  return format::UnpackIntegers(*tensor);
+}
+
+ElementType Expander::ElementTypeOf(const std::string& value) const {
+  const format::ValueFacts* facts = inference_.Find(value);
+  return facts == nullptr ? ElementType::kUndefined : facts->type;
 }
 
 std::string Expander::Real(const std::string& value) {
@@ -65,8 +78,7 @@ void Expander::Last(std::string op_type, Values inputs, std::vector<Attribute> a
 std::string Expander::Reshaped(const std::string& value, const Dims& dims,
                                const std::string& like) {
   format::TensorType reshaped;
-  const format::ValueFacts* facts = inference_.Find(like);
-  reshaped.elem_type = facts == nullptr ? ElementType::kFloat : facts->type;
+  reshaped.elem_type = ElementTypeOf(like);
   if (const format::TensorType* type = TypeOf(like)) reshaped = *type;
   reshaped.shape = format::ToShape(dims);
   reshaped.statistics.reset();

@@ -37,6 +37,10 @@ class Expander {
   /// The elements of a constant of reals, rounded to binary32; nullopt for another value.
   std::optional<std::vector<double>> Constant(const std::string& value) const;
 
+  std::optional<std::vector<std::int64_t>> ConstantIntegers(const std::string& value) const;
+  /// kUndefined where it is not known.
+  format::ElementType ElementTypeOf(const std::string& value) const;
+
   /// What the node reads, as FLOAT.
   std::string Real(const std::string& value);
   std::string Floats(const std::vector<double>& values, format::Dims dims);

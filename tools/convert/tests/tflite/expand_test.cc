@@ -240,6 +240,38 @@ const Case kCases[] = {
 INSTANTIATE_TEST_SUITE_P(All, Expand, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 
+// As ONNX Runtime's dynamic quantization writes a product: the integers are those of the text.
+TEST(Expanded, ProductOfWhatIsQuantizedAtRunTime) {
+  graph::GraphBuilder builder;
+  builder.AddInput("x", TypeOf({3, 4}));
+  builder.AddOutput("y", TypeOf({3, 2}));
+  builder.Add("quantize", {"DynamicQuantizeLinear", {"x"}, {}}, {"q", "scale", "zero"});
+  Tensor weights = *format::MakeTensor(ElementType::kInt8, {4, 2});
+  format::PackIntegers(std::vector<std::int64_t>{-128, 5, 17, 127, -3, 60, 1, -90}, weights);
+  builder.SetConstant("w", weights);
+  Tensor zero = *format::MakeTensor(ElementType::kInt8, {});
+  format::PackIntegers(std::vector<std::int64_t>{3}, zero);
+  builder.SetConstant("w_zero", zero);
+  builder.Add("product", {"MatMulInteger", {"q", "w", "zero", "w_zero"}, {}}, {"sums"});
+  builder.Add("real", {"Cast", {"sums"}, {Attribute::Int("to", 1)}}, {"real"});
+  builder.Add("scaled", {"Mul", {"real", "scale"}, {}}, {"y"});
+  format::Model model;
+  model.ir_version = 10;
+  model.opset_imports = {{"", 21}, {std::string(format::kDomain), format::kVersion}};
+  model.graph = builder.Finish();
+  model.graph.name = "net";
+  const auto file = ToTflite(model);
+  ASSERT_TRUE(file.has_value()) << file.error().where << ": " << file.error().message;
+  const auto back = FromTflite(std::get<std::string>(file->content));
+  ASSERT_TRUE(back.has_value()) << back.error().where << ": " << back.error().message;
+  const std::vector<Tensor> inputs = {Numbers({"x", {3, 4}})};
+  const std::vector<Tensor> expected = OutputsOf(model, inputs);
+  const std::vector<Tensor> found = OutputsOf(back->model, inputs);
+  ASSERT_EQ(found.size(), 1);
+  for (std::size_t i = 0; i < 6; ++i)
+    EXPECT_NEAR(found[0].As<float>()[i], expected[0].As<float>()[i], 1e-4) << i;
+}
+
 // As exporters compute the sizes of a Reshape and the pads of a Pad.
 TEST(Known, ValuesThatFollowFromSizesAreConstants) {
   graph::GraphBuilder builder;
