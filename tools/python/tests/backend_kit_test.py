@@ -79,6 +79,16 @@ def test_tflite_declines_what_it_cannot_express():
         callable_of(Lite)(model)
 
 
+# What several operators of TFLite compute says nothing of the one that it lacks.
+def test_tflite_declines_what_other_operators_compute():
+    class Lite(Toy):
+        takes = "tflite"
+    model = models.model([models.node("HardSigmoid", ["x"], ["y"], name="gate")],
+                         [models.value("x", models.FLOAT, [2])], [models.value("y", models.FLOAT, [2])])
+    with pytest.raises(qtx.Unsupported, match="HardSigmoid, which TFLite lacks"):
+        callable_of(Lite)(model)
+
+
 def test_declines():
     class NoAdd(Toy):
         operators = {"QuantizeLinear", "DequantizeLinear"}

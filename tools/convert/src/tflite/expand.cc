@@ -226,12 +226,10 @@ bool ExpandIntegerProduct(Expander& e) {
     if (!zero || zero->size() != 1) return false;
     for (double& value : shifted) value -= static_cast<double>((*zero)[0]);
   }
+  const auto zero_dims = e.DimsOf(e.Input(2));
+  if (!e.Input(2).empty() && (!zero_dims || format::ElementCount(*zero_dims) != 1)) return false;
   std::string x = AsFloat(e, e.Input(0));
-  if (!e.Input(2).empty()) {
-    const auto zero = e.DimsOf(e.Input(2));
-    if (!zero || format::ElementCount(*zero) != 1) return false;
-    x = e.Op("Sub", {x, AsFloat(e, e.Input(2))});
-  }
+  if (zero_dims) x = e.Op("Sub", {x, AsFloat(e, e.Input(2))});
   const char* op_type = e.node().op_type == "ConvInteger" ? "Conv" : "MatMul";
   LastAs(e, e.Op(op_type, {x, e.Floats(shifted, *dims)}, e.node().attributes), ElementType::kInt32);
   return true;

@@ -71,6 +71,7 @@ std::string Expander::Op(std::string op_type, Values inputs, std::vector<Attribu
 
 void Expander::Last(std::string op_type, Values inputs, std::vector<Attribute> attributes,
                     std::size_t output) {
+  if (node_->outputs[output].empty()) return;
   builder_.Add(node_->name, {std::move(op_type), std::move(inputs), std::move(attributes)},
                {node_->outputs[output]});
 }

@@ -52,7 +52,7 @@ class Expander {
   /// The result of an operator, FLOAT where it computes with FLOAT.
   std::string Op(std::string op_type, Values inputs,
                  std::vector<format::Attribute> attributes = {});
-  /// The operator that gives the node's own result.
+  /// The operator that gives an output of the node; none where that is absent.
   void Last(std::string op_type, Values inputs, std::vector<format::Attribute> attributes = {},
             std::size_t output = 0);
   /// A value of the type of `like` in another shape.

@@ -201,7 +201,7 @@ Result<Kernel> KernelForLayer(TfliteWriter& writer, const Layer& layer) {
   if (w.quantization && HasBlocks(*w.quantization)) return std::move(fits).error();
   if (x.quantization && fits.has_value()) fits = CheckIntegers(writer, layer, x);
   if (fits.has_value()) return Kernel::kInteger;
-  writer.ledger().Changed(layer.y, "arithmetic",
+  writer.ledger().Changed(layer.y, "kernel",
                           "in FLOAT: " + fits.error().where + ": " + fits.error().message);
   return Kernel::kReal;
 }

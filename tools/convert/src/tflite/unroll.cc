@@ -208,9 +208,8 @@ Run RunOf(Expander& e, const Recurrence& rnn, const std::string& x, std::int64_t
 void Give(Expander& e, std::size_t output, const std::vector<std::string>& values, const Dims& dims,
           std::int64_t axis) {
   if (output >= e.node().outputs.size() || e.node().outputs[output].empty()) return;
-  std::vector<std::string> parts;
-  for (const std::string& value : values)
-    parts.push_back(e.Op("Reshape", {value, e.Integers(dims)}));
+  std::vector<std::string> parts = values;
+  for (std::string& part : parts) part = e.Op("Reshape", {part, e.Integers(dims)});
   if (parts.size() == 1) {
     e.Last("Identity", parts, {}, output);
   } else {

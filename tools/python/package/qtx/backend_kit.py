@@ -34,6 +34,7 @@ from qtx._model import Model, convert, load, lower
 from qtx._tensor import Tensor
 
 FORMS = ("onnx", "tflite", "qtx")
+_NOT_ITS_OWN = ("kernel", "operator")  # of the ledger: what a TFLite file computes by other kernels than those of its operator
 MAX_THREADS = 256
 # Read by OpenMP, OpenBLAS, MKL and numexpr when they are loaded.
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -95,7 +96,11 @@ class _Form:
         self._declared = given.inputs
         try:
             if backend.takes == "tflite":
-                self.bytes = bytes(convert(given, "tflite", given.kind, allow=_ALLOWED))
+                file = convert(given, "tflite", given.kind, allow=_ALLOWED)
+                for entry in file.ledger:
+                    if entry.field in _NOT_ITS_OWN:
+                        raise Unsupported(entry.why, entry.value)
+                self.bytes = bytes(file)
             elif backend.takes == "onnx":
                 if given.kind == "qtx":
                     form = lower(given, io="stored")
