@@ -245,6 +245,9 @@ struct Kernels {
   void (*scale)(const Sums& sums, const FloatScaling& scaling) = nullptr;
   void (*multiply_once)(const Sums& sums, const FixedScaling& scaling) = nullptr;
   void (*multiply_twice)(const Sums& sums, const FixedScaling& scaling) = nullptr;
+  /// y[i] = (x[i] - offset) * scale, rounded to binary32, for any n (float32.S1).
+  void (*dequantize)(const std::uint8_t* x, std::int64_t n, std::int32_t offset, float scale,
+                     float* y) = nullptr;
   /// values[i] / scale in binary32 rounded to the nearest integer, ties to even; 0 for NaN
   /// (float32.S2). May read `values` to the end of a block of four vectors.
   void (*quantize)(const float* values, std::int64_t n, float scale, Narrowing narrowing,

@@ -172,6 +172,14 @@ void RunMultiply(const Sums& sums, const FixedScaling& scaling) {
 }
 
 template <typename Simd>
+void RunDequantize(const std::uint8_t* x, std::int64_t n, std::int32_t offset, float scale,
+                   float* y) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    y[i] = static_cast<float>(static_cast<typename Simd::Byte>(x[i]) - offset) * scale;
+  }
+}
+
+template <typename Simd>
 void RunQuantize(const float* values, std::int64_t n, float scale, Narrowing narrowing,
                  std::uint8_t* out) {
   constexpr std::int64_t kBlock = 4 * Simd::kLanes;

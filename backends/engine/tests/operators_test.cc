@@ -458,6 +458,10 @@ TEST_P(OperatorsTest, MovementConvertsAndPadsWithRealZero) {
   const std::array<std::int64_t, 2> shape{3, -1};
   EXPECT_EQ(Run("Reshape", {{"x", x}, {"shape", Integers({2}, shape), true}}, moved),
             (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5}));
+  const std::array<std::int64_t, 6> columns{1, 2, 0, 1, 1, 2};
+  EXPECT_EQ(Run("Gather", {{"x", x}, {"columns", Integers({6}, columns), true}},
+                Quantized(kInt8Q, {2, 6}, {{1, 1}}, {}), {Attribute::Int("axis", 1)}),
+            (std::vector<std::int32_t>{2, 3, 1, 2, 2, 3, 5, 6, 4, 5, 5, 6}));
   const std::array<std::int64_t, 4> pads{0, 1, 1, 0};
   const Tensor padded = Quantized(kInt8Q, {3, 4}, {{1, 1}}, {});
   EXPECT_EQ(Run("Pad", {{"x", x}, {"pads", Integers({4}, pads), true}}, padded),
