@@ -2,6 +2,8 @@
 // exact rationals, and the root has as many bits as the rounding needs.
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -157,19 +159,26 @@ class GroupNormalization : public Step {
       gain_ = DoublesOf(plan_.gain->tensor);
       if (plan_.bias != nullptr) bias_ = DoublesOf(plan_.bias->tensor);
     }
+    std::vector<std::size_t> exactly;  // of a group: those whose rounding is in doubt
+    if (!estimated_) {
+      exactly.resize(static_cast<std::size_t>(plan_.group));
+      std::iota(exactly.begin(), exactly.end(), std::size_t{0});
+    }
     for (std::int64_t first = 0; first < count; first += plan_.group) {
-      const bool done =
-          !x.empty() && EstimateGroup(std::span(x).subspan(static_cast<std::size_t>(first),
-                                                           static_cast<std::size_t>(plan_.group)),
-                                      first, y);
-      if (!done) RunGroup(first, y);
+      if (estimated_) {
+        EstimateGroup(std::span(x).subspan(static_cast<std::size_t>(first),
+                                           static_cast<std::size_t>(plan_.group)),
+                      first, y, exactly);
+      }
+      if (!exactly.empty()) RunGroup(first, exactly, y);
     }
     return {};
   }
 
  private:
-  // False if an element's rounding is in doubt: then all of the group are computed exactly.
-  bool EstimateGroup(std::span<const double> x, std::int64_t first, NumberWriter& y) const {
+  void EstimateGroup(std::span<const double> x, std::int64_t first, NumberWriter& y,
+                     std::vector<std::size_t>& doubtful) const {
+    doubtful.clear();
     const GroupEstimate group(x, plan_.centred, plan_.epsilon.value().get_d());
     for (std::size_t i = 0; i < x.size(); ++i) {
       const std::int64_t at = first + static_cast<std::int64_t>(i);
@@ -178,15 +187,18 @@ class GroupNormalization : public Step {
       const double bias =
           plan_.bias == nullptr ? 0 : bias_[static_cast<std::size_t>(plan_.bias_index[index])];
       const auto [value, error] = group.At(x[i], gain, bias);
-      if (!std::isfinite(value) || !std::isfinite(error)) return false;
-      const auto code = y.EstimatedCode(at, value, error);
-      if (!code.has_value()) return false;
-      y.PutCode(at, *code);
+      const bool finite = std::isfinite(value) && std::isfinite(error);
+      const auto code = finite ? y.EstimatedCode(at, value, error) : std::nullopt;
+      if (code.has_value()) {
+        y.PutCode(at, *code);
+      } else {
+        doubtful.push_back(i);
+      }
     }
-    return true;
   }
 
-  void RunGroup(std::int64_t first, NumberWriter& y) {
+  // The elements of the group that `which` lists, and what is asked for beside them.
+  void RunGroup(std::int64_t first, std::span<const std::size_t> which, NumberWriter& y) {
     const NumberReader x(plan_.x->tensor);
     std::vector<Number> elements;
     for (std::int64_t i = 0; i < plan_.group; ++i) elements.push_back(x(first + i));
@@ -204,7 +216,7 @@ class GroupNormalization : public Step {
     square = square / size + plan_.epsilon;
     const NumberReader gain(plan_.gain->tensor);
     const NumberReader bias((plan_.bias != nullptr ? plan_.bias : plan_.gain)->tensor);
-    for (std::size_t i = 0; i < elements.size(); ++i) {
+    for (const std::size_t i : which) {
       const std::int64_t at = first + static_cast<std::int64_t>(i);
       const auto index = static_cast<std::size_t>(at);
       PutNormalized(y, at, elements[i], square, gain(plan_.gain_index[index]),

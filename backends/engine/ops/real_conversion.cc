@@ -96,9 +96,13 @@ void Store(const Kernels& kernels, const Reals& reals, std::size_t first, std::s
 }
 
 // FLOAT to stored bytes in binary32, whose errors are those of an accumulator's rounding: see
-// DoubtThreshold. False, with nothing to keep, where that is not precise enough or x has a NaN.
-bool RoundFloats(const Kernels& kernels, std::span<const float> x, const Form& form,
-                 std::uint8_t* stored) {
+// DoubtThreshold. False, with nothing to keep, for other types, where that is not precise
+// enough, or x has a NaN.
+bool RoundFloats(const Kernels& kernels, std::span<const std::byte> elements, const Form& form,
+                 std::span<std::byte> results) {
+  if (form.storage != ElementType::kInt8 && form.storage != ElementType::kUint8) return false;
+  const std::span x(reinterpret_cast<const float*>(elements.data()), results.size());
+  auto* stored = reinterpret_cast<std::uint8_t*>(results.data());
   const PerTensor& to = form.parameters;
   const double ratio = 1 / to.scale;
   if (!(ratio > 0x1p-90 && ratio < 0x1p90)) return false;
@@ -169,14 +173,9 @@ bool ConvertReals(const Tensor& from, std::span<const std::byte> elements, const
           reinterpret_cast<float*>(results.data()));
     return true;
   }
-  const bool eight =
-      target->storage == ElementType::kInt8 || target->storage == ElementType::kUint8;
-  if (source->storage == ElementType::kFloat && eight && !bounded) {
-    const std::span x(reinterpret_cast<const float*>(elements.data()),
-                      elements.size() / sizeof(float));
-    if (RoundFloats(kernels, x, *target, reinterpret_cast<std::uint8_t*>(results.data()))) {
-      return true;
-    }
+  if (!bounded && source->storage == ElementType::kFloat &&
+      RoundFloats(kernels, elements, *target, results)) {
+    return true;
   }
   const auto count =
       elements.size() * 8 / static_cast<std::size_t>(format::BitWidth(from.elem_type));
