@@ -133,6 +133,20 @@ struct MulRounding {
   Narrowing narrowing;
 };
 
+/// v = x * ratio, then as Rounding.
+struct FloatRounding {
+  float ratio = 0;
+  float threshold = 0;
+  Narrowing narrowing;
+};
+
+/// sum[i] = first[i] * first_weight + second[i] * second_weight.
+struct PairSum {
+  const std::int32_t* first = nullptr;
+  const std::int32_t* second = nullptr;
+  std::int32_t first_weight = 1, second_weight = 0;
+};
+
 /// Scaling of sums to stored bytes in float32 arithmetic (float32.S4): binary32(acc) * factor,
 /// rounded to binary32, then to the nearest integer, ties to even. Every factor is finite.
 struct FloatScaling {
@@ -222,10 +236,18 @@ struct Kernels {
                       const MulRounding& rounding, std::uint8_t* out,
                       std::int32_t* doubtful) = nullptr;
 
+  /// -1 if an element is NaN: then the results mean nothing.
+  std::int64_t (*round_floats)(const float* x, std::int64_t n, const FloatRounding& rounding,
+                               std::uint8_t* out, std::int32_t* doubtful) = nullptr;
+  void (*sum_pair)(const PairSum& pair, std::int64_t n, std::int32_t* sums) = nullptr;
+
   /// These write stored bytes, none of them doubtful. They may read operands as above.
   void (*scale)(const Sums& sums, const FloatScaling& scaling) = nullptr;
   void (*multiply_once)(const Sums& sums, const FixedScaling& scaling) = nullptr;
   void (*multiply_twice)(const Sums& sums, const FixedScaling& scaling) = nullptr;
+  /// y[i] = (x[i] - offset) * scale, rounded to binary32, for any n (float32.S1).
+  void (*dequantize)(const std::uint8_t* x, std::int64_t n, std::int32_t offset, float scale,
+                     float* y) = nullptr;
   /// values[i] / scale in binary32 rounded to the nearest integer, ties to even; 0 for NaN
   /// (float32.S2). May read `values` to the end of a block of four vectors.
   void (*quantize)(const float* values, std::int64_t n, float scale, Narrowing narrowing,

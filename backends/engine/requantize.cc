@@ -65,6 +65,13 @@ float DoubtThreshold(double bias, format::IntegerRange range) {
   return error < 1.0 / 64 ? static_cast<float>(0.5 - error) : -1.0F;
 }
 
+bool IsShift(double scale, double unit) {
+  int exponent = 0;
+  const double ratio = scale / unit;
+  return std::frexp(ratio, &exponent) == 0.5 && exponent <= 1 && exponent >= -13 &&
+         ratio * unit == scale;
+}
+
 Result<Requantizer> Requantizer::Make(std::vector<Channel> channels, const format::Tensor& type,
                                       const Kernels& kernels, Epilogue epilogue) {
   const format::Tensor output = BufferType(type, kernels.signed_bytes);
@@ -87,7 +94,7 @@ Result<Requantizer> Requantizer::Make(std::vector<Channel> channels, const forma
   const std::size_t padded = channels.size() + static_cast<std::size_t>(kernels.lanes);
   result.ratio_.resize(padded);
   result.bias_.resize(padded);
-  result.threshold_.resize(padded, 1);
+  result.threshold_.resize(padded, kNoDoubt);
   result.channels_ = std::move(channels);
   return result;
 }
@@ -115,11 +122,24 @@ Result<void> Requantizer::SetScaling(Epilogue epilogue) {
   return {};
 }
 
+// Without a bias and with a ratio of 2^-k v is exact up to |acc| = 2^24; beyond, it is at least
+// 2^10 in magnitude, where it is clamped as the exact value is.
+float Requantizer::ThresholdOf(const Channel& channel, double unit, double bias) const {
+  const auto divisor = static_cast<double>(channel.divisor);
+  const format::IntegerRange range = output_.Rounded();
+  const bool exact_unit = std::fma(output_.scale, divisor, -unit) == 0;
+  const bool narrow = range.min > -0x200 && range.max < 0x200;
+  if (bias == 0 && channel.scale_low == 0 && narrow && exact_unit && IsShift(channel.scale, unit)) {
+    return kNoDoubt;
+  }
+  return DoubtThreshold(bias, range);
+}
+
 void Requantizer::AddLanes(const Channel& channel) {
   const double unit = output_.scale * static_cast<double>(channel.divisor);
   const double ratio = channel.scale / unit;
   const double bias = channel.bias * channel.bias_scale / unit;
-  float threshold = DoubtThreshold(bias, output_.Rounded());
+  float threshold = ThresholdOf(channel, unit, bias);
   if (!(std::fabs(ratio) > kSmallestRatio && std::fabs(ratio) < kLargestRatio)) threshold = -1;
   const bool usable = threshold > 0;
   ratio_.push_back(usable ? static_cast<float>(ratio) : 0);

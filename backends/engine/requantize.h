@@ -77,6 +77,7 @@ class Requantizer {
  private:
   Requantizer() = default;
   void AddLanes(const Channel& channel);
+  float ThresholdOf(const Channel& channel, double unit, double bias) const;
   Rounding RoundingFrom(std::int64_t channel) const;
   Result<void> SetScaling(Epilogue epilogue);
   void PutScaled(std::int64_t acc, std::int64_t channel, std::int64_t element,
@@ -89,7 +90,7 @@ class Requantizer {
   bool eight_bits_ = false;
   const Kernels* kernels_ = nullptr;
   std::vector<float> ratio_, bias_, threshold_;  // one vector longer than channels_
-  float least_ = 0.5F;                           // the smallest threshold
+  float least_ = 1;                              // the smallest threshold
   std::optional<Scaling> scaling_;               // used instead in inexact arithmetics
 };
 
@@ -100,5 +101,11 @@ void StoreInteger(format::ElementType storage, std::int64_t value, std::int64_t 
 /// The threshold of Rounding for a channel whose bias is at most `bias` in magnitude and whose
 /// unclamped results are within `range`; -1 (always doubtful) if binary32 is not precise enough.
 float DoubtThreshold(double bias, format::IntegerRange range);
+
+/// True if scale / unit is exactly 2^-k, 0 <= k <= 14: products of it with integers of at most 24
+/// bits are exact in binary32.
+bool IsShift(double scale, double unit);
+/// The threshold of lanes that binary32 rounds exactly: none is doubtful.
+inline constexpr float kNoDoubt = 1;
 
 }  // namespace qtx::backend::engine

@@ -153,8 +153,11 @@ void RunWiden(const std::uint8_t* stored, std::int64_t n, std::int32_t offset, s
 /// smallest, and clamps as it should. `threshold(j)` is asked for only where some lane is as far
 /// from an integer as the least of all thresholds.
 template <typename Simd, int kVectors, typename Value, typename Threshold>
-std::uint64_t RoundVectors(std::int64_t count, Narrowing narrowing, typename Simd::F32 least,
-                           Value value, Threshold threshold, std::uint8_t* out) {
+inline __attribute__((always_inline)) std::uint64_t RoundVectors(std::int64_t count,
+                                                                 Narrowing narrowing,
+                                                                 typename Simd::F32 least,
+                                                                 Value value, Threshold threshold,
+                                                                 std::uint8_t* out) {
   typename Simd::I32 nearest[4];
   typename Simd::F32 fraction[std::size_t{kVectors}];
 #pragma GCC unroll 4
@@ -306,9 +309,59 @@ std::int64_t RunQuadLine(const QuadLine& line, Doubtful* doubtful) {
   return count;
 }
 
+/// The same of rows of at most kVectors vectors, several together.
+template <typename Simd, int kVectors>
+std::int64_t RequantizeNarrow(const Sums& sums, const Rounding& r, std::int32_t* doubtful) {
+  constexpr std::int64_t kColumns = kVectors * Simd::kLanes;
+  const Narrowing narrowing = r.narrowing;
+  const typename Simd::F32 least = Simd::SetF(r.least);
+  typename Simd::F32 ratio[std::size_t{kVectors}];
+  typename Simd::F32 bias[std::size_t{kVectors}];
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) {
+    ratio[v] = Simd::LoadF(r.ratio + v * Simd::kLanes);
+    bias[v] = Simd::LoadF(r.bias + v * Simd::kLanes);
+  }
+  std::int64_t count = 0;
+  const std::int64_t stride = sums.stride;
+  const std::int64_t columns = sums.columns;
+  const std::int64_t done = RoundNarrowRows<Simd, kVectors>(
+      sums, [&](std::int64_t row, std::uint8_t * out) __attribute__((always_inline)) {
+        const std::int32_t* acc = sums.acc + row * stride;
+        const auto value = [&](int j) {
+          const std::int32_t* at = acc + j / kVectors * stride + j % kVectors * Simd::kLanes;
+          return Simd::MulAddF(Simd::ToFloat(Simd::Load(at)), ratio[j % kVectors],
+                               bias[j % kVectors]);
+        };
+        const auto threshold = [&](int j) {
+          return Simd::LoadF(r.threshold + j % kVectors * Simd::kLanes);
+        };
+        std::uint64_t mask =
+            RoundVectors<Simd, 4>(4 * Simd::kLanes, narrowing, least, value, threshold, out);
+        for (; mask != 0; mask &= mask - 1) {
+          const std::int64_t lane = __builtin_ctzll(mask);
+          if (lane % kColumns >= columns) continue;
+          doubtful[count++] =
+              static_cast<std::int32_t>((row + lane / kColumns) * stride + lane % kColumns);
+        }
+      });
+  Sums rest = sums;
+  rest.acc += done * stride;
+  rest.out += done * sums.out_stride;
+  rest.rows -= done;
+  const std::int64_t before = count;
+  count = RequantizeColumns<Simd, kVectors>(rest, 0, columns, r, doubtful, count);
+  for (std::int64_t d = before; d < count; ++d) {
+    doubtful[d] += static_cast<std::int32_t>(done * stride);
+  }
+  return count;
+}
+
 template <typename Simd>
 std::int64_t RunRequantize(const Sums& sums, const Rounding& r, std::int32_t* doubtful) {
   constexpr std::int64_t kLanes = Simd::kLanes;
+  if (sums.columns <= kLanes) return RequantizeNarrow<Simd, 1>(sums, r, doubtful);
+  if (sums.columns <= 2 * kLanes) return RequantizeNarrow<Simd, 2>(sums, r, doubtful);
   std::int64_t count = 0;
   std::int64_t i = 0;
   for (; i + 3 * kLanes < sums.columns; i += 4 * kLanes) {
@@ -336,6 +389,30 @@ std::int64_t RoundPairs(std::int64_t n, float least, Narrowing narrowing, Value 
     if (mask != 0) count = ListLanes<Simd>(mask, i, doubtful, count);
   }
   return count;
+}
+
+/// y = x * ratio, rounded as pairs are. -1 if an element is NaN.
+template <typename Simd>
+std::int64_t RunRoundFloats(const float* x, std::int64_t n, const FloatRounding& rounding,
+                            std::uint8_t* out, std::int32_t* doubtful) {
+  const FloatRounding r = rounding;
+  unsigned ordered = ~0U;
+  const auto value = [&](std::int64_t i) {
+    const auto v = Simd::LoadF(x + i);
+    ordered &= Simd::AtLeast(v, v);
+    return Simd::MulF(v, Simd::SetF(r.ratio));
+  };
+  const std::int64_t count = RoundPairs<Simd>(n, r.threshold, r.narrowing, value, out, doubtful);
+  constexpr unsigned kAll = (1U << Simd::kLanes) - 1;
+  return (ordered & kAll) == kAll ? count : -1;
+}
+
+template <typename Simd>
+void RunPairSum(const PairSum& pair, std::int64_t n, std::int32_t* sums) {
+  const PairSum b = pair;
+  for (std::int64_t i = 0; i < n; ++i) {
+    sums[i] = b.first[i] * b.first_weight + b.second[i] * b.second_weight;
+  }
 }
 
 template <typename Simd>
@@ -368,14 +445,6 @@ std::int64_t RunMul(const std::uint8_t* a, const std::uint8_t* b, std::int64_t n
   return RoundPairs<Simd>(n, r.threshold, r.narrowing, value, out, doubtful);
 }
 
-/// For a set that cannot store part of a vector: `count` bytes of `bytes`, eight at a time.
-template <typename Simd>
-void StorePart(std::uint8_t* p, const std::uint8_t* bytes, std::int64_t count) {
-  std::int64_t i = 0;
-  for (; i + 8 <= count; i += 8) __builtin_memcpy(p + i, bytes + i, 8);
-  for (; i < count; ++i) p[i] = bytes[i];
-}
-
 template <typename Simd, typename Bytes>
 constexpr Kernels MakeKernels(std::string_view name,
                               ProductKernels<std::uint8_t, std::int8_t> bytes,
@@ -392,9 +461,12 @@ constexpr Kernels MakeKernels(std::string_view name,
           .requantize = RunRequantize<Simd>,
           .add = RunAdd<Simd>,
           .mul = RunMul<Simd>,
+          .round_floats = RunRoundFloats<Simd>,
+          .sum_pair = RunPairSum<Simd>,
           .scale = RunScale<Simd>,
           .multiply_once = RunMultiply<Simd, MultiplyLaneOnce<Simd>>,
           .multiply_twice = RunMultiply<Simd, MultiplyLaneTwice<Simd>>,
+          .dequantize = RunDequantize<Simd>,
           .quantize = RunQuantize<Simd>,
           .quantize_away = RunQuantizeAway<Simd>,
           .widen_floats = RunWidenFloats<Simd>,

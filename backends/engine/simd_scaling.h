@@ -11,6 +11,42 @@ namespace qtx::backend::engine::simd {
 /// Above every stored byte and its offset; the saturating steps bring it to the largest.
 inline constexpr float kBeyondBytes = 0x1p20F;
 
+/// `count` bytes, of at most kMost: two parts of a power of two, which may overlap.
+template <typename Simd, int kMost, int kPart = kMost / 2>
+inline __attribute__((always_inline)) void StorePart(std::uint8_t* p, const std::uint8_t* bytes,
+                                                     std::int64_t count) {
+  if constexpr (kPart > 0) {
+    if (count < kPart) return StorePart<Simd, kMost, kPart / 2>(p, bytes, count);
+    __builtin_memcpy(p, bytes, std::size_t{kPart});
+    __builtin_memcpy(p + count - kPart, bytes + count - kPart, std::size_t{kPart});
+  }
+}
+
+/// Rows of few columns, at most kVectors vectors, 1 or 2: as many together as four vectors hold.
+/// Returns the number of rows that are done, all but the last few. `round(row, out)` stores the
+/// four vectors of the rows from `row` on.
+template <typename Simd, int kVectors, typename Round>
+inline __attribute__((always_inline)) std::int64_t RoundNarrowRows(const Sums& sums, Round round) {
+  constexpr int kTogether = 4 / kVectors;
+  constexpr int kColumns = kVectors * Simd::kLanes;
+  const std::int64_t stride = sums.out_stride;
+  const std::int64_t columns = sums.columns;
+  std::uint8_t* out = sums.out;
+  std::int64_t row = 0;
+  for (; row + kTogether <= sums.rows; row += kTogether, out += kTogether * stride) {
+    if (columns == kColumns && stride == kColumns) {
+      round(row, out);
+      continue;
+    }
+    std::uint8_t bytes[std::size_t{4 * Simd::kLanes}];
+    round(row, bytes);
+    for (int r = 0; r < kTogether; ++r) {
+      StorePart<Simd, kColumns>(out + r * stride, bytes + r * kColumns, columns);
+    }
+  }
+  return row;
+}
+
 /// Scales up to four vectors of columns, whose factors stay in registers for all rows.
 template <typename Simd, int kVectors>
 void ScaleColumns(const Sums& sums, std::int64_t first, std::int64_t n, const FloatScaling& s) {
@@ -35,9 +71,38 @@ void ScaleColumns(const Sums& sums, std::int64_t first, std::int64_t n, const Fl
   }
 }
 
+template <typename Simd, int kVectors>
+void ScaleNarrow(const Sums& sums, const FloatScaling& s) {
+  const Narrowing narrowing = s.narrowing;
+  typename Simd::F32 factor[std::size_t{kVectors}];
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) factor[v] = Simd::LoadF(s.factor + v * Simd::kLanes);
+  const std::int32_t* first = sums.acc;
+  const std::int64_t stride = sums.stride;
+  const std::int64_t done = RoundNarrowRows<Simd, kVectors>(
+      sums, [&](std::int64_t row, std::uint8_t * out) __attribute__((always_inline)) {
+        typename Simd::I32 nearest[4];
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) {
+          const std::int32_t* acc =
+              first + (row + j / kVectors) * stride + j % kVectors * Simd::kLanes;
+          const auto product = Simd::MulF(Simd::ToFloat(Simd::Load(acc)), factor[j % kVectors]);
+          nearest[j] = Simd::Nearest(Simd::MinF(product, Simd::SetF(kBeyondBytes)));
+        }
+        Simd::StoreNarrowed(out, nearest, narrowing, 4 * Simd::kLanes);
+      });
+  Sums rest = sums;
+  rest.acc += done * sums.stride;
+  rest.out += done * sums.out_stride;
+  rest.rows -= done;
+  ScaleColumns<Simd, kVectors>(rest, 0, sums.columns, s);
+}
+
 template <typename Simd>
 void RunScale(const Sums& sums, const FloatScaling& s) {
   constexpr std::int64_t kLanes = Simd::kLanes;
+  if (sums.columns <= kLanes) return ScaleNarrow<Simd, 1>(sums, s);
+  if (sums.columns <= 2 * kLanes) return ScaleNarrow<Simd, 2>(sums, s);
   std::int64_t i = 0;
   for (; i + 3 * kLanes < sums.columns; i += 4 * kLanes) {
     const std::int64_t left = sums.columns - i;
@@ -103,6 +168,14 @@ void RunMultiply(const Sums& sums, const FixedScaling& scaling) {
                                              Simd::Load(scaled + 3 * kLanes)};
       Simd::StoreNarrowed(own.out + row * own.out_stride + i, nearest, s.narrowing, n);
     }
+  }
+}
+
+template <typename Simd>
+void RunDequantize(const std::uint8_t* x, std::int64_t n, std::int32_t offset, float scale,
+                   float* y) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    y[i] = static_cast<float>(static_cast<typename Simd::Byte>(x[i]) - offset) * scale;
   }
 }
 

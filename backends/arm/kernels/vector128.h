@@ -49,7 +49,7 @@ struct Vector128 {
     if (n == 4 * kLanes) return vst1q_u8(p, bytes);
     std::uint8_t all[4 * kLanes];
     vst1q_u8(all, bytes);
-    qtx::backend::engine::simd::StorePart<Vector128>(p, all, n);
+    qtx::backend::engine::simd::StorePart<Vector128, 4 * kLanes>(p, all, n);
   }
   static I32 LoadBytes(const std::uint8_t* p) {
     std::uint32_t bytes = 0;

@@ -28,6 +28,10 @@ format::IntegerRange RangeOf(const format::Tensor& tensor) {
 }  // namespace
 
 std::vector<float> Binary32Of(const format::Tensor& tensor) {
+  if (tensor.elem_type == ElementType::kFloat) {
+    const auto floats = tensor.As<float>();
+    return {floats.begin(), floats.end()};
+  }
   std::vector<float> values;
   for (const Term& term : RealsOf(tensor)) values.push_back(Binary32Of(term));
   return values;

@@ -38,7 +38,9 @@ AddRounding AddRoundingOf(const PerTensor& a, const PerTensor& b, const PerTenso
   if (!IsUsable(a_ratio) || !IsUsable(b_ratio)) return rounding;
   rounding.a_ratio = static_cast<float>(a_ratio);
   rounding.b_ratio = static_cast<float>(sign * b_ratio);
-  rounding.threshold = DoubtThreshold(b_ratio * kLargest, y.Rounded());
+  // Multiples of 2^-14 below 2^10 have no more than 24 bits.
+  const bool exact = IsShift(a.scale, y.scale) && IsShift(b.scale, y.scale);
+  rounding.threshold = exact ? kNoDoubt : DoubtThreshold(b_ratio * kLargest, y.Rounded());
   return rounding;
 }
 
@@ -52,7 +54,8 @@ MulRounding MulRoundingOf(const PerTensor& a, const PerTensor& b, const PerTenso
   const double ratio = a.scale * b.scale / y.scale;
   if (!IsUsable(ratio)) return rounding;
   rounding.ratio = static_cast<float>(ratio);
-  rounding.threshold = DoubtThreshold(0, y.Rounded());
+  rounding.threshold =
+      IsShift(a.scale * b.scale, y.scale) ? kNoDoubt : DoubtThreshold(0, y.Rounded());
   return rounding;
 }
 

@@ -89,6 +89,18 @@ std::int64_t Activated(const ChangeRule& rule, const RealBounds& bounds, std::in
   return std::min(stored, Quantize(*bounds.high, to, {ChangeRule::Kind::kFloat32HalfAway, {}}));
 }
 
+// The real of each stored byte, which one product rounds as every rule does.
+std::array<float, 256> RealsOfBytes(const Tensor& from) {
+  const PerTensor type = *PerTensorOf(from);
+  const format::IntegerRange range = format::StorageRange(from.elem_type);
+  std::array<float, 256> reals{};
+  for (std::int64_t stored = range.min; stored <= range.max; ++stored) {
+    reals[static_cast<std::uint8_t>(stored)] =
+        Binary32Of(Term{static_cast<double>(stored - type.offset), type.scale});
+  }
+  return reals;
+}
+
 // One scale and offset of integers.
 std::optional<PerTensor> OneScale(const Tensor& tensor) {
   const auto type = PerTensorOf(tensor);
@@ -184,6 +196,9 @@ Result<Converter> Converter::Make(const Tensor& from, const Tensor& to, const Re
   }
   QTX_RETURN_IF_ERROR(CheckReals(from));
   QTX_RETURN_IF_ERROR(CheckReals(to));
+  if (!bounded && IsEightBitPerTensor(from) && to.elem_type == format::ElementType::kFloat) {
+    result.reals_ = RealsOfBytes(from);
+  }
   return result;
 }
 
@@ -195,9 +210,32 @@ void Converter::Run(std::span<const std::byte> from, std::span<std::byte> to) co
     std::ranges::transform(from, to.begin(), [&table](std::byte b) {
       return std::byte{table[std::to_integer<std::size_t>(b)]};
     });
+  } else if (reals_.has_value()) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(from.data());
+    float* floats = reinterpret_cast<float*>(to.data());
+    std::transform(bytes, bytes + from.size(), floats,
+                   [this](std::uint8_t byte) { return (*reals_)[byte]; });
+  } else if (rule_.in_binary32() && QuantizesFloats()) {
+    QuantizeFloats({reinterpret_cast<const float*>(from.data()), from.size() / sizeof(float)}, to);
   } else if (rule_.in_binary32() || rule_.in_integers() ||
              !ConvertReals(from_, from, to_, to, bounds_, *kernels_)) {
     RunGeneral(from, to);
+  }
+}
+
+bool Converter::QuantizesFloats() const {
+  return from_.elem_type == format::ElementType::kFloat && IsEightBitPerTensor(to_) &&
+         !bounds_.low.has_value() && !bounds_.high.has_value();
+}
+
+void Converter::QuantizeFloats(std::span<const float> from, std::span<std::byte> to) const {
+  const StoredType type = PerTensorOf(to_)->AsStored();
+  const auto scale = static_cast<float>(type.scale);
+  const bool half_away = rule_.kind == ChangeRule::Kind::kFloat32HalfAway;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const float quotient = from[i] / scale;
+    to[i] = static_cast<std::byte>(half_away ? StoredHalfAway(quotient, type)
+                                             : StoredOf(quotient, type));
   }
 }
 

@@ -84,12 +84,15 @@ class Converter {
 
  private:
   Converter() = default;
+  bool QuantizesFloats() const;
+  void QuantizeFloats(std::span<const float> from, std::span<std::byte> to) const;
   void RunGeneral(std::span<const std::byte> from, std::span<std::byte> to) const;
   void RunRescaled(std::span<const Term> reals, format::Tensor& target) const;
 
   const Kernels* kernels_ = &PortableKernels();
   bool copies_ = false;
   std::optional<ByteTable> table_;
+  std::optional<std::array<float, 256>> reals_;  // of each byte, for FLOAT
   RealBounds bounds_;
   ChangeRule rule_;
   format::Tensor from_, to_;  // types and dims

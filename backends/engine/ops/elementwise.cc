@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "engine/elements.h"
 #include "engine/ops/conversion.h"
 #include "engine/ops/indexing.h"
+#include "engine/ops/types.h"
 
 namespace qtx::backend::engine {
 namespace {
@@ -62,7 +65,10 @@ class Elementwise : public Step {
     operands_.reserve(inputs.size());
     for (const Value* input : inputs) operands_.emplace_back(input, y->tensor.dims);
     numbers_.resize(operands_.size());
-    if (!FitsTable(inputs, y)) return;
+    if (!FitsTable(inputs, y)) {
+      keeps_ = IsFunctionOfFloat(inputs, y);
+      return;
+    }
     int bits = 0;
     for (const Operand& operand : operands_) bits += operand.key_bits();
     table_.resize(std::size_t{1} << bits);
@@ -81,6 +87,8 @@ class Elementwise : public Step {
       RunBytes();
     } else if (!table_.empty()) {
       for (std::int64_t i = 0; i < count; ++i) writer_.PutCode(i, Known(KeyAt(i)));
+    } else if (keeps_) {
+      for (std::int64_t i = 0; i < count; ++i) writer_.PutCode(i, KeptCodeOf(i));
     } else {
       for (std::int64_t i = 0; i < count; ++i) {
         for (std::size_t k = 0; k < operands_.size(); ++k) numbers_[k] = operands_[k].At(i);
@@ -117,6 +125,29 @@ class Elementwise : public Step {
     return table_[key];
   }
 
+  // What is computed from quantized values has few different FLOATs: their codes are kept.
+  static constexpr std::size_t kMostKept = std::size_t{1} << 14;
+
+  static bool IsFunctionOfFloat(const std::vector<const Value*>& inputs, const Value* y) {
+    const auto computed = std::ranges::count_if(inputs, std::not_fn(IsFixed));
+    const auto floats = std::ranges::count_if(
+        inputs, [](const Value* value) { return !IsFixed(value) && IsFloat(*value); });
+    return computed == 1 && floats == 1 && OneParameter(y->tensor) &&
+           format::BitWidth(y->tensor.elem_type) <= 32;
+  }
+
+  std::uint32_t KeptCodeOf(std::int64_t i) {
+    const auto computed =
+        std::ranges::find_if(operands_, [](const Operand& o) { return o.key_bits() != 0; });
+    if (kept_.size() >= kMostKept) kept_.clear();
+    const auto [found, is_new] = kept_.try_emplace(static_cast<std::uint32_t>(computed->CodeAt(i)));
+    if (is_new) {
+      for (std::size_t k = 0; k < operands_.size(); ++k) numbers_[k] = operands_[k].At(i);
+      found->second = static_cast<std::uint32_t>(CodeOf(i));
+    }
+    return found->second;
+  }
+
   // Of the numbers at hand, as element `i` of y.
   std::uint64_t CodeOf(std::int64_t i) const {
     return code_ ? code_(numbers_) : writer_.Code(i, function_(numbers_));
@@ -142,6 +173,8 @@ class Elementwise : public Step {
   std::vector<Number> numbers_;
   std::vector<std::uint32_t> table_;
   std::vector<std::uint8_t> known_;
+  bool keeps_ = false;
+  std::unordered_map<std::uint32_t, std::uint32_t> kept_;  // by the bits of a FLOAT
   bool complete_ = false;
 };
 

@@ -1,10 +1,13 @@
 #include "engine/ops/float_sum.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "engine/number.h"
 #include "engine/ops/binary32.h"
+#include "engine/ops/types.h"
 #include "engine/product_epilogue.h"
 
 namespace qtx::backend::engine {
@@ -29,8 +32,13 @@ class FloatSumStep : public Step {
   FloatSumStep(Sum sum, Walk walk, Value* y)
       : sum_(std::move(sum)), walk_(std::move(walk)), y_(y) {}
 
+  std::string_view Path() const override { return IsMeanOfFloats() ? "float means" : kGeneralPath; }
   Result<void> Run() override {
     if (walk_.planes.empty()) return {};
+    if (IsMeanOfFloats()) {
+      RunMeans();
+      return {};
+    }
     const std::vector<float> a = Binary32Of(sum_.a->tensor);
     const std::vector<float> b =
         sum_.b != nullptr ? Binary32Of(sum_.b->tensor) : std::vector<float>();
@@ -57,6 +65,41 @@ class FloatSumStep : public Step {
   }
 
  private:
+  static constexpr std::size_t kTogether = 8;  // planes, whose sums do not wait for each other
+
+  bool IsMeanOfFloats() const {
+    return sum_.b == nullptr && sum_.addend == nullptr && sum_.factor == 1 && IsFloat(*sum_.a) &&
+           IsFloat(*y_);
+  }
+
+  void RunMeans() {
+    std::vector<Pair> taps;
+    for (std::int64_t position = 0; position < walk_.positions; ++position) {
+      const auto divisor = static_cast<float>(walk_.taps_at(position, taps));
+      std::size_t p = 0;
+      for (; p + kTogether <= walk_.planes.size(); p += kTogether) {
+        PutMeans<kTogether>(taps, p, position, divisor);
+      }
+      for (; p < walk_.planes.size(); ++p) PutMeans<1>(taps, p, position, divisor);
+    }
+  }
+
+  template <std::size_t kPlanes>
+  void PutMeans(std::span<const Pair> taps, std::size_t first, std::int64_t position,
+                float divisor) {
+    const float* x = sum_.a->tensor.As<float>().data();
+    std::array<const float*, kPlanes> planes;
+    for (std::size_t i = 0; i < kPlanes; ++i) planes[i] = x + walk_.planes[first + i].a;
+    std::array<float, kPlanes> sums{};
+    for (const Pair& tap : taps) {
+      for (std::size_t i = 0; i < kPlanes; ++i) sums[i] += planes[i][tap.a];
+    }
+    float* y = y_->tensor.As<float>().data() + position;
+    for (std::size_t i = 0; i < kPlanes; ++i) {
+      y[static_cast<std::int64_t>(first + i) * walk_.positions] = sums[i] / divisor;
+    }
+  }
+
   Sum sum_;
   Walk walk_;
   Value* y_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "engine/fixed_point.h"
@@ -124,12 +125,32 @@ class EightBitFloats : public EightBitBinary {
         Term{static_cast<double>(IntegerOf(byte, type, kernels_.signed_bytes)), type.scale});
   }
 
-  void RunBlock(std::int64_t first, std::int64_t n) const override {
-    std::array<float, kBlock + kReadAhead> values;
-    for (std::int64_t i = 0; i < n; ++i) {
-      values[static_cast<std::size_t>(i)] =
-          Combined(operation_, left_[a_.At(first + i)], right_[b_.At(first + i)]);
+  using Reals = std::array<float, kBlock + kReadAhead>;
+
+  void Load(const Operand& operand, const Contributions<float>& table, std::int64_t first,
+            std::int64_t n, Reals& reals) const {
+    if (operand.index.empty()) {
+      return kernels_.dequantize(operand.buffer->bytes() + first, n, operand.type.offset,
+                                 static_cast<float>(operand.type.scale), reals.data());
     }
+    for (std::int64_t i = 0; i < n; ++i) {
+      reals[static_cast<std::size_t>(i)] = table[operand.At(first + i)];
+    }
+  }
+
+  void RunBlock(std::int64_t first, std::int64_t n) const override {
+    Reals values;
+    Reals right;
+    Load(a_, left_, first, n, values);
+    Load(b_, right_, first, n, right);
+    const auto combine = [&](auto operation) {
+      for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+        values[i] = operation(values[i], right[i]);
+      }
+    };
+    if (operation_ == BinaryOperation::kMul) combine(std::multiplies());
+    if (operation_ == BinaryOperation::kAdd) combine(std::plus());
+    if (operation_ == BinaryOperation::kSub) combine(std::minus());
     std::fill_n(values.begin() + n, kReadAhead, 0.0F);
     kernels_.quantize(values.data(), n, static_cast<float>(output_.scale), output_.Narrowed(),
                       y_->bytes() + first);

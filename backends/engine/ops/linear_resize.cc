@@ -20,22 +20,13 @@ struct Pass {
 
 constexpr std::int64_t kBlock = 256;  // sums that are requantized at once
 
-void Blend(const LinearPlace& place, const std::int32_t* from, std::int64_t inner, std::int64_t n,
-           std::int32_t* to) {
-  const std::int32_t* first = from + place.first * inner;
-  const std::int32_t* second = from + place.second * inner;
-  for (std::int64_t i = 0; i < n; ++i) {
-    to[i] = first[i] * place.first_weight + second[i] * place.second_weight;
-  }
-}
-
 class LinearResize : public Step {
  public:
-  LinearResize(std::vector<Pass> passes, PerTensor input, bool is_signed, Buffer* x, Buffer* y,
-               Requantizer requantizer)
-      : passes_(std::move(passes)),
+  LinearResize(const Kernels& kernels, std::vector<Pass> passes, PerTensor input, Buffer* x,
+               Buffer* y, Requantizer requantizer)
+      : kernels_(kernels),
+        passes_(std::move(passes)),
         input_(input),
-        is_signed_(is_signed),
         x_(x),
         y_(y),
         requantizer_(std::move(requantizer)) {}
@@ -45,7 +36,8 @@ class LinearResize : public Step {
     values_.resize(static_cast<std::size_t>(x_->size));
     const std::uint8_t* stored = x_->bytes();
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      values_[i] = (is_signed_ ? static_cast<std::int8_t>(stored[i]) : stored[i]) - input_.offset;
+      values_[i] =
+          (kernels_.signed_bytes ? static_cast<std::int8_t>(stored[i]) : stored[i]) - input_.offset;
     }
     for (std::size_t p = 0; p + 1 < passes_.size(); ++p) {
       const Pass& pass = passes_[p];
@@ -53,7 +45,7 @@ class LinearResize : public Step {
       std::int32_t* to = next_.data();
       for (std::int64_t o = 0; o < pass.outer; ++o) {
         for (const LinearPlace& place : pass.places) {
-          Blend(place, values_.data() + o * pass.from * pass.inner, pass.inner, pass.inner, to);
+          Sum(place, values_.data() + o * pass.from * pass.inner, pass.inner, pass.inner, to);
           to += pass.inner;
         }
       }
@@ -64,6 +56,15 @@ class LinearResize : public Step {
   }
 
  private:
+  void Sum(const LinearPlace& place, const std::int32_t* from, std::int64_t inner, std::int64_t n,
+           std::int32_t* to) const {
+    kernels_.sum_pair({.first = from + place.first * inner,
+                       .second = from + place.second * inner,
+                       .first_weight = place.first_weight,
+                       .second_weight = place.second_weight},
+                      n, to);
+  }
+
   void RunLast(const Pass& pass) const {
     std::array<std::int32_t, kBlock + kReadAhead> sums{};
     std::int64_t element = 0;
@@ -72,7 +73,7 @@ class LinearResize : public Step {
       for (const LinearPlace& place : pass.places) {
         for (std::int64_t i = 0; i < pass.inner; i += kBlock) {
           const std::int64_t n = std::min(kBlock, pass.inner - i);
-          Blend(place, from + i, pass.inner, n, sums.data());
+          Sum(place, from + i, pass.inner, n, sums.data());
           requantizer_.Convert({.acc = sums.data(), .stride = n, .columns = n, .element = element},
                                y_->data);
           element += n;
@@ -81,9 +82,9 @@ class LinearResize : public Step {
     }
   }
 
+  const Kernels& kernels_;
   std::vector<Pass> passes_;
   PerTensor input_;
-  bool is_signed_;
   Buffer* x_;
   Buffer* y_;
   Requantizer requantizer_;
@@ -133,8 +134,8 @@ StepResult PrepareLinearResize(const NodePlan& node, const Dims& dims,
   QTX_ASSIGN_OR_RETURN(Buffer * x, node.InputBuffer(0, layout));
   // Where y gets another layout, it has its elements in the same order in both.
   QTX_ASSIGN_OR_RETURN(Buffer * y, node.OutputBuffer(dims, x->layout));
-  return std::make_unique<LinearResize>(PassesOf(*x, axes), input, node.kernels().signed_bytes, x,
-                                        y, *std::move(requantizer));
+  return std::make_unique<LinearResize>(node.kernels(), PassesOf(*x, axes), input, x, y,
+                                        *std::move(requantizer));
 }
 
 }  // namespace qtx::backend::engine

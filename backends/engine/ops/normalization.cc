@@ -1,12 +1,17 @@
 // BatchNormalization, InstanceNormalization, LayerNormalization, RMSNormalization: statistics are
 // exact rationals, and the root has as many bits as the rounding needs.
 #include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "engine/elements.h"
 #include "engine/ops/function.h"
 #include "engine/ops/indexing.h"
 #include "engine/ops/operators.h"
+#include "engine/ops/reals.h"
 #include "engine/ops/select.h"
 
 namespace qtx::backend::engine {
@@ -60,6 +65,69 @@ void PutNormalized(NumberWriter& writer, std::int64_t element, const Number& dif
   writer.Put(element, RegularValue(q));
 }
 
+// The reals of a tensor, each within 2^-53 of itself.
+std::vector<double> DoublesOf(const format::Tensor& tensor) {
+  std::vector<double> values;
+  for (const Term& term : RealsOf(tensor)) values.push_back(term.integer * term.scale);
+  return values;
+}
+
+// FLOAT, or integers of at most 16 bits, whose reals binary64 has exactly.
+bool HasExactDoubles(const format::Tensor& tensor) {
+  if (!CheckReals(tensor).has_value()) return false;
+  if (tensor.elem_type == format::ElementType::kFloat) return true;
+  const auto storage = format::StorageOf(tensor.elem_type);
+  return format::IsQuantized(tensor.elem_type) && format::IsIntegerStorage(storage) &&
+         format::BitWidth(storage) <= 16;
+}
+
+// What normalizes a group, in binary64 with bounds. With u = 2^-53, n elements of total magnitude A
+// have a sum within n u A of itself, so that the mean errs by `mean_error` at most, and a
+// difference by that and 2 u of itself, as a square by 2 |d| and once its error. The bounds are
+// twice as wide, for what is of second order and for their own roundings.
+struct GroupEstimate {
+  double mean = 0, mean_error = 0;
+  double inverse = 0;        // 1 / sqrt(square)
+  double inverse_error = 0;  // relative; NaN or infinite: there is no estimate
+
+  GroupEstimate(std::span<const double> x, bool centred, double epsilon) {
+    const auto n = static_cast<double>(x.size());
+    double sum = 0;
+    double magnitude = 0;
+    for (const double v : x) {
+      sum += v;
+      magnitude += std::fabs(v);
+    }
+    if (centred) {
+      mean = sum / n;
+      mean_error = (2 * n + 4) * 0x1p-53 * magnitude / n;
+    }
+    double squares = 0;
+    double distance = 0;
+    for (const double v : x) {
+      const double d = v - mean;
+      squares += d * d;
+      distance += std::fabs(d);
+    }
+    const double error =
+        2 * mean_error * (2 * distance + n * mean_error) + (2 * n + 16) * 0x1p-53 * squares;
+    const double square = squares / n + epsilon;
+    inverse = 1 / std::sqrt(square);
+    // Half of the square's is that of the root, with a little beyond.
+    const double relative = error / (n * square) + 0x1p-50;
+    inverse_error = relative < 0x1p-10 ? relative : std::numeric_limits<double>::infinity();
+  }
+
+  // (v - mean) * inverse * gain + bias, and its error.
+  std::pair<double, double> At(double v, double gain, double bias) const {
+    const double d = v - mean;
+    const double factor = gain * inverse;
+    const double quotient = d * factor;
+    const double error = 2 * (std::fabs(factor) * mean_error + std::fabs(quotient) * inverse_error);
+    return {quotient + bias, error + (std::fabs(quotient) + std::fabs(bias)) * 0x1p-49};
+  }
+};
+
 struct Normalization {
   const Value* x = nullptr;
   const Value* gain = nullptr;
@@ -75,22 +143,65 @@ struct Normalization {
 
 class GroupNormalization : public Step {
  public:
-  explicit GroupNormalization(Normalization plan) : plan_(std::move(plan)) {}
+  explicit GroupNormalization(Normalization plan)
+      : plan_(std::move(plan)),
+        estimated_(plan_.mean == nullptr && plan_.inverse == nullptr && plan_.epsilon.finite() &&
+                   HasExactDoubles(plan_.x->tensor) && CheckReals(plan_.gain->tensor).has_value() &&
+                   (plan_.bias == nullptr || CheckReals(plan_.bias->tensor).has_value())) {}
 
+  std::string_view Path() const override { return estimated_ ? "estimates" : kGeneralPath; }
   Result<void> Run() override {
-    const NumberReader x(plan_.x->tensor);
     const std::int64_t count = format::ElementCount(plan_.x->tensor);
     NumberWriter y(plan_.y->tensor);
+    std::vector<double> x;
+    if (estimated_) {
+      x = DoublesOf(plan_.x->tensor);
+      gain_ = DoublesOf(plan_.gain->tensor);
+      if (plan_.bias != nullptr) bias_ = DoublesOf(plan_.bias->tensor);
+    }
+    std::vector<std::size_t> exactly;  // of a group: those whose rounding is in doubt
+    if (!estimated_) {
+      exactly.resize(static_cast<std::size_t>(plan_.group));
+      std::iota(exactly.begin(), exactly.end(), std::size_t{0});
+    }
     for (std::int64_t first = 0; first < count; first += plan_.group) {
-      std::vector<Number> elements;
-      for (std::int64_t i = 0; i < plan_.group; ++i) elements.push_back(x(first + i));
-      RunGroup(std::move(elements), first, y);
+      if (estimated_) {
+        EstimateGroup(std::span(x).subspan(static_cast<std::size_t>(first),
+                                           static_cast<std::size_t>(plan_.group)),
+                      first, y, exactly);
+      }
+      if (!exactly.empty()) RunGroup(first, exactly, y);
     }
     return {};
   }
 
  private:
-  void RunGroup(std::vector<Number> elements, std::int64_t first, NumberWriter& y) {
+  void EstimateGroup(std::span<const double> x, std::int64_t first, NumberWriter& y,
+                     std::vector<std::size_t>& doubtful) const {
+    doubtful.clear();
+    const GroupEstimate group(x, plan_.centred, plan_.epsilon.value().get_d());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::int64_t at = first + static_cast<std::int64_t>(i);
+      const auto index = static_cast<std::size_t>(at);
+      const double gain = gain_[static_cast<std::size_t>(plan_.gain_index[index])];
+      const double bias =
+          plan_.bias == nullptr ? 0 : bias_[static_cast<std::size_t>(plan_.bias_index[index])];
+      const auto [value, error] = group.At(x[i], gain, bias);
+      const bool finite = std::isfinite(value) && std::isfinite(error);
+      const auto code = finite ? y.EstimatedCode(at, value, error) : std::nullopt;
+      if (code.has_value()) {
+        y.PutCode(at, *code);
+      } else {
+        doubtful.push_back(i);
+      }
+    }
+  }
+
+  // The elements of the group that `which` lists, and what is asked for beside them.
+  void RunGroup(std::int64_t first, std::span<const std::size_t> which, NumberWriter& y) {
+    const NumberReader x(plan_.x->tensor);
+    std::vector<Number> elements;
+    for (std::int64_t i = 0; i < plan_.group; ++i) elements.push_back(x(first + i));
     const Number size = Number::Of(plan_.group);
     Number mean;
     if (plan_.centred) {
@@ -105,7 +216,7 @@ class GroupNormalization : public Step {
     square = square / size + plan_.epsilon;
     const NumberReader gain(plan_.gain->tensor);
     const NumberReader bias((plan_.bias != nullptr ? plan_.bias : plan_.gain)->tensor);
-    for (std::size_t i = 0; i < elements.size(); ++i) {
+    for (const std::size_t i : which) {
       const std::int64_t at = first + static_cast<std::int64_t>(i);
       const auto index = static_cast<std::size_t>(at);
       PutNormalized(y, at, elements[i], square, gain(plan_.gain_index[index]),
@@ -120,6 +231,8 @@ class GroupNormalization : public Step {
   }
 
   Normalization plan_;
+  bool estimated_;                   // by binary64 first
+  std::vector<double> gain_, bias_;  // of the present run
 };
 
 class BatchNormalization : public Step {

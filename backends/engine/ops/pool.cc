@@ -54,9 +54,12 @@ class EightBitPool : public Step {
       }
     }
   }
-  // One output pixel, whose first channel is element `element`.
-  virtual void RunPixel(std::int64_t image, const Taps& rows, const Taps& columns,
-                        std::int64_t element) const = 0;
+  // One line of output.
+  virtual void RunLine(std::int64_t image, std::int64_t oy) const = 0;
+  // The line's first element.
+  std::int64_t LineBegin(std::int64_t image, std::int64_t oy) const {
+    return (image * pool_.window.y.output + oy) * pool_.window.x.output * channels_;
+  }
 
   Pool pool_;
   std::int64_t batch_ = 1, channels_ = 1;
@@ -64,23 +67,35 @@ class EightBitPool : public Step {
   Buffer* y_ = nullptr;
 
  private:
-  void RunLine(std::int64_t image, std::int64_t oy) const {
-    const Taps rows = TapsAt(pool_.window.y, oy);
-    const std::int64_t first = (image * pool_.window.y.output + oy) * pool_.window.x.output;
-    for (std::int64_t ox = 0; ox < pool_.window.x.output; ++ox) {
-      RunPixel(image, rows, TapsAt(pool_.window.x, ox), (first + ox) * channels_);
-    }
-  }
-
   Threads& threads_;
 };
 
-class AveragePool : public EightBitPool {
+// Pixel by pixel.
+class EightBitMean : public EightBitPool {
+ public:
+  using EightBitPool::EightBitPool;
+
+ protected:
+  // One output pixel, whose first channel is element `element`.
+  virtual void RunPixel(std::int64_t image, const Taps& rows, const Taps& columns,
+                        std::int64_t element) const = 0;
+
+ private:
+  void RunLine(std::int64_t image, std::int64_t oy) const override {
+    const Taps rows = TapsAt(pool_.window.y, oy);
+    const std::int64_t first = LineBegin(image, oy);
+    for (std::int64_t ox = 0; ox < pool_.window.x.output; ++ox) {
+      RunPixel(image, rows, TapsAt(pool_.window.x, ox), first + ox * channels_);
+    }
+  }
+};
+
+class AveragePool : public EightBitMean {
  public:
   /// `requantizers`: one for each number of elements that a mean is taken of.
   AveragePool(const NodePlan& node, Pool pool, PerTensor input, bool count_padding,
               std::map<std::int64_t, Requantizer> requantizers)
-      : EightBitPool(node, std::move(pool)),
+      : EightBitMean(node, std::move(pool)),
         input_(input),
         is_signed_(node.kernels().signed_bytes),
         count_padding_(count_padding),
@@ -128,11 +143,11 @@ class AveragePool : public EightBitPool {
 };
 
 // Sums and one division in binary32, in row-major order: float32.S3.
-class FloatAveragePool : public EightBitPool {
+class FloatAveragePool : public EightBitMean {
  public:
   FloatAveragePool(const NodePlan& node, Pool pool, const PerTensor& input, const PerTensor& output,
                    bool count_padding)
-      : EightBitPool(node, std::move(pool)),
+      : EightBitMean(node, std::move(pool)),
         output_(output),
         kernels_(node.kernels()),
         count_padding_(count_padding) {
@@ -170,10 +185,10 @@ class FloatAveragePool : public EightBitPool {
 
 // AVERAGE_POOL_2D: the mean of stored values, rounded half away from zero (tflite.S7). A tie
 // depends on the sign, so the stored values of the declared type are averaged.
-class TfliteAveragePool : public EightBitPool {
+class TfliteAveragePool : public EightBitMean {
  public:
   TfliteAveragePool(const NodePlan& node, Pool pool, const PerTensor& output, bool is_signed)
-      : EightBitPool(node, std::move(pool)), output_(output) {
+      : EightBitMean(node, std::move(pool)), output_(output) {
     signed_bytes_ = node.kernels().signed_bytes;
     lift_ = is_signed == signed_bytes_ ? 0 : is_signed ? -128 : 128;
   }
@@ -198,6 +213,7 @@ class TfliteAveragePool : public EightBitPool {
   std::int64_t lift_ = 0;  // from a byte of the buffer to the declared type's stored value
 };
 
+// The greatest of each column of a line's windows, of many channels at once, then of columns.
 class MaxPool : public EightBitPool {
  public:
   MaxPool(const NodePlan& node, Pool pool, ByteTable table, bool converts)
@@ -207,27 +223,48 @@ class MaxPool : public EightBitPool {
         is_signed_(format::StorageOf(pool_.x.elem_type) == format::ElementType::kInt8) {}
 
  private:
-  void RunPixel(std::int64_t image, const Taps& rows, const Taps& columns,
-                std::int64_t element) const override {
-    std::uint8_t* out = y_->bytes() + element;
-    bool first = true;
-    ForEachPixel(image, rows, columns, [&](const std::uint8_t* pixel) {
-      if (first) {
-        std::copy_n(pixel, channels_, out);
-      } else if (is_signed_) {
-        Raise(reinterpret_cast<std::int8_t*>(out), reinterpret_cast<const std::int8_t*>(pixel));
-      } else {
-        Raise(out, pixel);
-      }
-      first = false;
-    });
-    // The conversion is monotonic, so it may come last.
-    for (std::int64_t c = 0; converts_ && c < channels_; ++c) out[c] = table_[out[c]];
+  void RunLine(std::int64_t image, std::int64_t oy) const override {
+    if (is_signed_) {
+      RunLineAs<std::int8_t>(image, oy);
+    } else {
+      RunLineAs<std::uint8_t>(image, oy);
+    }
   }
 
   template <typename T>
-  void Raise(T* out, const T* values) const {
-    for (std::int64_t c = 0; c < channels_; ++c) out[c] = std::max(out[c], values[c]);
+  void RunLineAs(std::int64_t image, std::int64_t oy) const {
+    const WindowAxis& axis = pool_.window.x;
+    const std::int64_t line = axis.input * channels_;
+    const Taps rows = TapsAt(pool_.window.y, oy);
+    const T* x = reinterpret_cast<const T*>(x_->bytes()) + image * pool_.window.y.input * line;
+    std::array<T, 1024> short_line;
+    std::vector<T> long_line;
+    T* columns = short_line.data();
+    if (line > std::ssize(short_line)) {
+      long_line.resize(static_cast<std::size_t>(line));
+      columns = long_line.data();
+    }
+    std::copy_n(x + rows.first * line, line, columns);
+    for (std::int64_t r = rows.first + rows.step; r < rows.end; r += rows.step) {
+      Raise(columns, x + r * line, line);
+    }
+    T* out = reinterpret_cast<T*>(y_->bytes()) + LineBegin(image, oy);
+    for (std::int64_t ox = 0; ox < axis.output; ++ox, out += channels_) {
+      const Taps taps = TapsAt(axis, ox);
+      std::copy_n(columns + taps.first * channels_, channels_, out);
+      for (std::int64_t c = taps.first + taps.step; c < taps.end; c += taps.step) {
+        Raise(out, columns + c * channels_, channels_);
+      }
+    }
+    if (!converts_) return;
+    // The conversion is monotonic, so it may come last.
+    std::uint8_t* bytes = y_->bytes() + LineBegin(image, oy);
+    for (std::int64_t i = 0; i < axis.output * channels_; ++i) bytes[i] = table_[bytes[i]];
+  }
+
+  template <typename T>
+  static void Raise(T* out, const T* values, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = std::max(out[i], values[i]);
   }
 
   ByteTable table_;

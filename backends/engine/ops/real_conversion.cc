@@ -95,6 +95,47 @@ void Store(const Kernels& kernels, const Reals& reals, std::size_t first, std::s
   });
 }
 
+// FLOAT to stored bytes in binary32, whose errors are those of an accumulator's rounding: see
+// DoubtThreshold. False, with nothing to keep, for other types, where that is not precise
+// enough, or x has a NaN.
+bool RoundFloats(const Kernels& kernels, std::span<const std::byte> elements, const Form& form,
+                 std::span<std::byte> results) {
+  if (form.storage != ElementType::kInt8 && form.storage != ElementType::kUint8) return false;
+  const std::span x(reinterpret_cast<const float*>(elements.data()), results.size());
+  auto* stored = reinterpret_cast<std::uint8_t*>(results.data());
+  const PerTensor& to = form.parameters;
+  const double ratio = 1 / to.scale;
+  if (!(ratio > 0x1p-90 && ratio < 0x1p90)) return false;
+  // Kernels write bytes of one signedness.
+  const bool flips = (form.storage == ElementType::kInt8) != kernels.signed_bytes;
+  const int move = !flips ? 0 : kernels.signed_bytes ? -128 : 128;
+  const auto moved = [move](std::int64_t value) { return static_cast<std::int16_t>(value + move); };
+  const FloatRounding rounding{static_cast<float>(ratio),
+                               DoubtThreshold(0, to.Rounded()),
+                               {moved(to.offset), moved(to.stored.min), moved(to.stored.max)}};
+  constexpr std::size_t kTogether = 1024;
+  std::array<std::int32_t, kTogether> doubtful;
+  for (std::size_t first = 0; first < x.size(); first += kTogether) {
+    const std::span<const float> part = x.subspan(first, std::min(kTogether, x.size() - first));
+    std::array<float, kTogether> padded;
+    const float* from = part.data();
+    if (part.size() < kTogether) {
+      std::ranges::fill(padded, 0.0F);
+      std::ranges::copy(part, padded.begin());
+      from = padded.data();
+    }
+    const std::int64_t count =
+        kernels.round_floats(from, std::ssize(part), rounding, stored + first, doubtful.data());
+    if (count < 0) return false;
+    for (std::size_t i = first; flips && i < first + part.size(); ++i) stored[i] ^= 0x80;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(count); ++d) {
+      const auto i = static_cast<std::size_t>(doubtful[d]);
+      stored[first + i] = static_cast<std::uint8_t>(StoredExactly(part[i], to));
+    }
+  }
+  return true;
+}
+
 // A bound that is one binary64; minus or plus infinity for none.
 std::optional<double> BoundAs(const std::optional<Term>& bound, double none) {
   if (!bound.has_value()) return none;
@@ -130,6 +171,10 @@ bool ConvertReals(const Tensor& from, std::span<const std::byte> elements, const
     Bound(reinterpret_cast<const float*>(elements.data()), elements.size() / sizeof(float),
           static_cast<float>(*low), static_cast<float>(*high),
           reinterpret_cast<float*>(results.data()));
+    return true;
+  }
+  if (!bounded && source->storage == ElementType::kFloat &&
+      RoundFloats(kernels, elements, *target, results)) {
     return true;
   }
   const auto count =

@@ -97,11 +97,7 @@ void RealResults::PutExactly(std::int64_t element) {
   writer_->Put(element, terms_);
 }
 
-std::vector<float> FloatResults::Load(const Tensor& tensor) {
-  if (tensor.elem_type != ElementType::kFloat) return Binary32Of(tensor);
-  const auto floats = tensor.As<float>();
-  return {floats.begin(), floats.end()};
-}
+std::vector<float> FloatResults::Load(const Tensor& tensor) { return Binary32Of(tensor); }
 
 void FloatResults::Begin() {
   if (!sum_.a->constant) a_.reset();

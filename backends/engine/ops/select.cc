@@ -78,13 +78,17 @@ class Selection : public Step {
     for (const Value* input : inputs) sources_.emplace_back(input, y->tensor);
   }
 
-  void Choose(Sources from) { from_ = std::move(from); }
+  void Choose(Sources from) {
+    from_ = std::move(from);
+    if (CopiesBytes()) FindRuns();
+  }
   void Choose(SourceFunction from) { choose_ = std::move(from); }
 
   std::string_view Path() const override { return CopiesBytes() ? "index move" : kGeneralPath; }
   Result<void> Run() override {
     if (choose_) {
-      QTX_ASSIGN_OR_RETURN(from_, choose_());
+      QTX_ASSIGN_OR_RETURN(Sources chosen, choose_());
+      Choose(std::move(chosen));
     }
     if (CopiesBytes()) {
       CopyBytes();
@@ -106,20 +110,37 @@ class Selection : public Step {
            format::BitWidth(y_->tensor.elem_type) % 8 == 0;
   }
 
+  // Neighbours that stay neighbours are copied together.
+  void FindRuns() {
+    runs_.clear();
+    for (const std::int64_t element : from_) {
+      if (runs_.empty() || runs_.back().first + runs_.back().count != element) {
+        runs_.push_back({element, 0});
+      }
+      ++runs_.back().count;
+    }
+  }
+
   void CopyBytes() {
     const auto size = static_cast<std::size_t>(format::BitWidth(y_->tensor.elem_type) / 8);
     const std::uint8_t* from = Bytes(sources_[0].tensor());
     std::uint8_t* to = Bytes(y_->tensor);
-    for (const std::int64_t element : from_) {
-      to = std::copy_n(from + static_cast<std::size_t>(element) * size, size, to);
+    for (const ElementRun& run : runs_) {
+      to = std::copy_n(from + static_cast<std::size_t>(run.first) * size,
+                       static_cast<std::size_t>(run.count) * size, to);
     }
   }
 
   Value* y_;
   NumberWriter writer_;
   std::vector<Source> sources_;
+  struct ElementRun {
+    std::int64_t first, count;
+  };
+
   Sources from_;
-  SourceFunction choose_;  // empty when `from_` is known
+  std::vector<ElementRun> runs_;  // of `from_`, where bytes are copied
+  SourceFunction choose_;         // empty when `from_` is known
 };
 
 class Sequence : public Step {

@@ -12,6 +12,7 @@
 // exceeds is left to the general path, and there refused rather than guessed.
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -60,28 +61,47 @@ class Softmax : public Step {
 
   // Returns false if a rounding is in doubt.
   bool RunRow(std::int64_t first) {
+    std::uint8_t largest = 0;
+    std::uint8_t least = 255;
+    for (std::int64_t i = 0; i < rows_.length; ++i) {
+      const std::uint8_t code = Code(first + i * rows_.stride);
+      largest = std::max(largest, code);
+      least = std::min(least, code);
+    }
+    const bool uniform = largest == least;
+    const DoubleDouble sum = SumOf(first, largest);
+    std::array<std::int64_t, 256> results;
+    std::bitset<256> known;
+    for (std::int64_t i = 0; i < rows_.length; ++i) {
+      const std::int64_t element = first + i * rows_.stride;
+      const std::size_t code = Code(element);
+      if (!known[code]) {
+        const auto result = uniform ? std::optional(Uniform()) : RoundQuotient(largest - code, sum);
+        if (!result.has_value()) return false;
+        results[code] = *result;
+        known.set(code);
+      }
+      StoreInteger(y_->tensor.elem_type, results[code], element, y_->tensor.bytes.data());
+    }
+    return true;
+  }
+
+  // At most 256 terms: a row's elements, or in a longer one the different ones.
+  DoubleDouble SumOf(std::int64_t first, std::size_t largest) const {
+    DoubleDouble sum{};
+    if (rows_.length <= 256) {
+      for (std::int64_t i = 0; i < rows_.length; ++i) {
+        sum = sum + table_[largest - Code(first + i * rows_.stride)];
+      }
+      return sum;
+    }
     std::array<std::int64_t, 256> counts{};
     for (std::int64_t i = 0; i < rows_.length; ++i) ++counts[Code(first + i * rows_.stride)];
-    std::size_t largest = counts.size() - 1;
-    while (counts[largest] == 0) --largest;
-    DoubleDouble sum{};
     for (std::size_t d = 0; d <= largest; ++d) {
       const std::int64_t count = counts[largest - d];
       if (count > 0) sum = sum + table_[d] * DoubleDouble{static_cast<double>(count), 0};
     }
-    const bool uniform = counts[largest] == rows_.length;
-    std::array<std::int64_t, 256> results{};
-    for (std::size_t d = 0; d <= largest; ++d) {
-      if (counts[largest - d] == 0) continue;
-      const auto result = uniform ? std::optional(Uniform()) : RoundQuotient(d, sum);
-      if (!result.has_value()) return false;
-      results[largest - d] = *result;
-    }
-    for (std::int64_t i = 0; i < rows_.length; ++i) {
-      const std::int64_t element = first + i * rows_.stride;
-      StoreInteger(y_->tensor.elem_type, results[Code(element)], element, y_->tensor.bytes.data());
-    }
-    return true;
+    return sum;
   }
 
   std::int64_t Uniform() const {
@@ -91,6 +111,12 @@ class Softmax : public Step {
 
   std::optional<std::int64_t> RoundQuotient(std::size_t d, const DoubleDouble& sum) const {
     const format::IntegerRange range = output_.Rounded();
+    // Five roundings of 2^-53 in binary64 decide most.
+    const double near = table_[d].high / (sum.high * output_.scale);
+    const double whole = std::nearbyint(near);
+    if (std::fabs(near - whole) + near * 0x1p-50 < 0.5) {
+      return std::clamp(static_cast<std::int64_t>(whole), range.min, range.max) + output_.offset;
+    }
     const DoubleDouble value = table_[d] / (sum * DoubleDouble{output_.scale, 0});
     if (value.high >= static_cast<double>(range.max) + 1) return range.max + output_.offset;
     const double floor = std::floor(value.high);

@@ -227,12 +227,22 @@ TEST_P(ArithmeticTest, AddSubAndMulAreOneBinary32OperationEach) {
   const float a_scale = 0.1F;
   const float b_scale = 0.037F;
   const float y_scale = 0.19F;
-  const std::vector<Argument> arguments{
+  std::vector<std::int32_t> rows;
+  std::vector<std::int32_t> columns;
+  for (std::size_t i = 0; i < 65536; ++i) {
+    rows.push_back(bytes[i / 256]);
+    columns.push_back(bytes[i % 256]);
+  }
+  const std::vector<Argument> broadcast{
       {"a", Quantized(ElementType::kUint8Q, {256, 1}, {{a_scale, 100}}, bytes)},
       {"b", Quantized(ElementType::kUint8Q, {1, 256}, {{b_scale, 3}}, bytes)}};
+  const std::vector<Argument> alike{
+      {"a", Quantized(ElementType::kUint8Q, {256, 256}, {{a_scale, 100}}, rows)},
+      {"b", Quantized(ElementType::kUint8Q, {256, 256}, {{b_scale, 3}}, columns)}};
   const Tensor y = Quantized(ElementType::kUint8Q, {256, 256}, {{y_scale, 90}}, {});
   for (const std::string op : {"Add", "Sub", "Mul"}) {
-    const auto got = RunNode(Arithmetic::kFloat32, op, arguments, y);
+    const auto got = RunNode(Arithmetic::kFloat32, op, broadcast, y);
+    ASSERT_EQ(RunNode(Arithmetic::kFloat32, op, alike, y), got) << op;
     for (std::size_t i = 0; i < got.size(); ++i) {
       const float a = static_cast<float>(bytes[i / 256] - 100) * a_scale;
       const float b = static_cast<float>(bytes[i % 256] - 3) * b_scale;
@@ -430,6 +440,32 @@ TEST_P(FloatArithmeticTest, ConvSumsInBinary32WithoutPadding) {
                                Floats({1, filters, out}, {}),
                                {Ints("strides", {stride}), Ints("pads", {pad, pad})});
     ASSERT_EQ(RunFloats(Arithmetic::kFloat32, model, {image}), Bits(expected)) << round;
+  }
+}
+
+// Sums in row-major order, of several planes at once and of the rest.
+TEST_P(FloatArithmeticTest, AveragePoolSumsInBinary32) {
+  const std::int64_t height = 6, width = 7;
+  for (const std::int64_t planes : {1, 8, 11}) {
+    const auto x = Numbers(planes * height * width);
+    const Tensor image = Floats({1, planes, height, width}, x);
+    std::vector<float> expected;
+    for (std::int64_t i = 0; i < planes * height * width; ++i) {
+      const std::int64_t row = i / width % height, column = i % width;
+      float sum = 0;
+      std::int64_t count = 0;
+      for (std::int64_t r = std::max<std::int64_t>(row - 1, 0); r < row + 2; ++r) {
+        for (std::int64_t c = column; c < column + 2; ++c) {
+          if (r >= height || c >= width) continue;
+          sum += x[At((i / (height * width) * height + r) * width + c)];
+          ++count;
+        }
+      }
+      expected.push_back(sum / static_cast<float>(count));
+    }
+    const auto model = OneNode("AveragePool", {{"x", image}}, Floats(image.dims, {}),
+                               {Ints("kernel_shape", {3, 2}), Ints("pads", {1, 0, 1, 1})});
+    ASSERT_EQ(RunFloats(Arithmetic::kFloat32, model, {image}), Bits(expected)) << planes;
   }
 }
 

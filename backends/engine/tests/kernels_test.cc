@@ -181,8 +181,8 @@ TEST_P(KernelsTest, RequantizesOrReportsDoubt) {
   const std::int32_t offset = low + 133;
   for (const auto& [ratio, bias] : std::vector<std::pair<double, double>>{
            {1.0 / 16, 0}, {0.1, 0.5}, {1.0 / 3, -3.25}, {1e6, 0}}) {
-    for (const std::int64_t columns : {1, 7, 16, 23, 64, 65, 130}) {
-      constexpr std::int64_t kRows = 5;
+    for (const std::int64_t columns : {1, 2, 4, 7, 8, 16, 23, 32, 48, 64, 65, 130}) {
+      constexpr std::int64_t kRows = 7;
       const std::int64_t stride = columns + 64;
       std::vector<std::int32_t> acc(static_cast<std::size_t>(kRows * stride));
       for (auto& a : acc) a = std::uniform_int_distribution<std::int32_t>(-2600, 2600)(random_);
@@ -229,6 +229,55 @@ TEST_P(KernelsTest, RequantizesOrReportsDoubt) {
             << "past the end";
       }
     }
+  }
+}
+
+// Rows that follow each other without a gap, as few columns as they have.
+TEST_P(KernelsTest, RequantizesRowsThatTouch) {
+  for (const std::int64_t columns : {1, 3, 4, 8, 15, 16, 32, 64}) {
+    constexpr std::int64_t kRows = 9;
+    const auto n = static_cast<std::size_t>(columns) + 64;
+    const auto acc = Values<std::int32_t>(static_cast<std::size_t>(kRows) * n, -2600, 2600);
+    Ratio r(0.25, 0, n, {-128, 127});
+    for (std::size_t c = 0; c < n; ++c) r.ratios[c] = std::ldexp(1.0F, -static_cast<int>(c % 5));
+    std::ranges::fill(r.thresholds, kNoDoubt);  // the ratios are exact
+    std::vector<std::uint8_t> out(static_cast<std::size_t>(kRows * columns) + 1, 77);
+    std::vector<std::int32_t> doubtful(acc.size());
+    const int low = kernels().signed_bytes ? -128 : 0;
+    EXPECT_EQ(0, kernels().requantize({.acc = acc.data(),
+                                       .stride = static_cast<std::int64_t>(n),
+                                       .rows = kRows,
+                                       .columns = columns,
+                                       .out = out.data(),
+                                       .out_stride = columns},
+                                      {.ratio = r.ratios.data(),
+                                       .bias = r.biases.data(),
+                                       .threshold = r.thresholds.data(),
+                                       .least = kNoDoubt,
+                                       .narrowing = {static_cast<std::int16_t>(low + 128),
+                                                     static_cast<std::int16_t>(low),
+                                                     static_cast<std::int16_t>(low + 255)}},
+                                      doubtful.data()));
+    for (std::int64_t i = 0; i < kRows * columns; ++i) {
+      const auto at =
+          static_cast<std::size_t>(i / columns) * n + static_cast<std::size_t>(i % columns);
+      const double real = std::ldexp(acc[at], -static_cast<int>(i % columns % 5));
+      ASSERT_EQ(ByteValue(out[static_cast<std::size_t>(i)]),
+                std::min(255L, std::max(0L, std::lrint(real) + 128)) + low);
+    }
+    ASSERT_EQ(out.back(), 77) << "past the end";
+  }
+}
+
+TEST_P(KernelsTest, SumsPairs) {
+  for (const std::size_t n : {1UL, 15UL, 16UL, 67UL}) {
+    const auto first = Values<std::int32_t>(n, -100000, 100000);
+    const auto second = Values<std::int32_t>(n, -100000, 100000);
+    std::vector<std::int32_t> sums(n + 1, 77);
+    kernels().sum_pair({first.data(), second.data(), 37, -211}, static_cast<std::int64_t>(n),
+                       sums.data());
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(sums[i], first[i] * 37 - second[i] * 211);
+    ASSERT_EQ(sums[n], 77) << "past the end";
   }
 }
 

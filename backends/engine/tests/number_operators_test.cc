@@ -117,6 +117,44 @@ TEST(LayerNormalization, IsATieWhereTheRootIsRational) {
             (Stored{-2, 4}));
 }
 
+// By estimates as by numbers, which compute all where the mean is asked for, too; a mean far from
+// zero takes the estimate's bits.
+TEST(LayerNormalization, RoundsAlikeByEstimatesAndByNumbers) {
+  for (const float shift : {0.0F, 1000.0F, 0x1p26F}) {
+    std::vector<float> elements;
+    std::vector<float> gains;
+    for (int i = 0; i < 7 * 24; ++i) {
+      elements.push_back(std::sin(static_cast<float>(i * i)) + shift);
+    }
+    for (int i = 0; i < 24; ++i) gains.push_back(std::cos(static_cast<float>(i)) * 40);
+    const Tensor x = Reals({7, 24}, elements);
+    const Tensor y = Make({7, 24}, 0.25F, 3, {});
+    const std::vector<Argument> arguments{
+        {"x", x}, {"g", Reals({24}, gains), true}, {"b", Reals({24}, gains), true}};
+    const Stored estimated = StoredOf("LayerNormalization", arguments, y);
+    format::Model model = OneNode("LayerNormalization", arguments, y);
+    model.graph.nodes[0].outputs.emplace_back("mean");
+    auto prepared = PrepareModel(model, PortableKernels());
+    ASSERT_TRUE(prepared.has_value());
+    const auto computed = (*prepared)->Run(std::array{x});
+    ASSERT_TRUE(computed.has_value());
+    EXPECT_EQ(estimated, format::UnpackInt32((*computed)[0])) << shift;
+  }
+}
+
+// FLOATs that come again are computed once; -0 and NaN among them.
+TEST(Erf, OfFloatsThatComeAgain) {
+  std::vector<float> x;
+  Stored expected;
+  for (int i = 0; i < 600; ++i) {
+    const std::array<float, 6> each{0.5F, -0.0F, NAN, INFINITY, -0.5F, 0.0F};
+    x.push_back(each[static_cast<std::size_t>(i % 6)]);
+    // erf(1/2) = 0.520499877..: 66.62 of 2^-7.
+    expected.push_back(std::array{67, 0, 0, 127, -67, 0}[static_cast<std::size_t>(i % 6)]);
+  }
+  EXPECT_EQ(StoredOf("Erf", {{"x", Reals({600}, x)}}, Make({600}, 0x1p-7F, 0, {})), expected);
+}
+
 // Without weights every gate is 1/2 and the candidate 0: c' = c / 2, h' = tanh(c / 2) / 2.
 // c = 2: tanh(1) / 2 = 0.38079707797788..: 48.74 of 2^-7; c = 0 is exactly 0.
 TEST(Lstm, KeepsStatesUnrounded) {

@@ -319,8 +319,8 @@ TEST_P(OperatorsTest, AddIsExactForEveryPair) {
   std::vector<std::int32_t> all(256);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int32_t>(i) - 128;
   for (const auto& [a_scale, b_scale, y_scale] :
-       {std::array{1.0F, 1.0F, 2.0F}, std::array{0.03F, 0.047F, 0.061F},
-        std::array{0x1p-3F, 0x1p-140F, 0x1p-3F}}) {
+       {std::array{1.0F, 1.0F, 2.0F}, std::array{0x1p-5F, 0x1p-3F, 0x1p-1F},
+        std::array{0.03F, 0.047F, 0.061F}, std::array{0x1p-3F, 0x1p-140F, 0x1p-3F}}) {
     const Tensor a = Quantized(kInt8Q, {256, 1}, {{a_scale, 5}}, all);
     const Tensor b = Quantized(kInt8Q, {1, 256}, {{b_scale, -7}}, all);
     const Tensor y = Quantized(kInt8Q, {256, 256}, {{y_scale, 3}}, {});
@@ -392,6 +392,64 @@ TEST_P(OperatorsTest, ConversionsRoundOnceAndClip) {
             (std::vector<std::int32_t>{10, 255, 0, 12, 8}));
 }
 
+// At ties, next to them, and anywhere; more than a kernel takes at once, with and without NaN.
+TEST_P(OperatorsTest, CastRoundsFloatsOnce) {
+  for (const auto type : {kInt8Q, kUint8Q}) {
+    const format::IntegerRange range = format::StorageRange(type);
+    for (const float scale : {0.1F, 0x1p-3F, 3e-5F, 7e20F, 0x1p-120F}) {
+      std::vector<float> reals;
+      for (int i = 0; i < 3 * 700; ++i) {
+        const float tie = (static_cast<float>(i % 600 - 300) + 0.5F) * scale;
+        reals.push_back(i % 3 == 0 ? tie : std::nextafter(tie, i % 3 == 1 ? INFINITY : -INFINITY));
+      }
+      const auto dims = format::Dims{std::ssize(reals)};
+      const Tensor y = Quantized(type, dims, {{scale, 3}}, {});
+      const Attribute to = Attribute::Int("to", static_cast<std::int64_t>(type));
+      const auto actual = Run("Cast", {{"x", Floats(dims, reals)}}, y, {to});
+      for (std::size_t i = 0; i < reals.size(); ++i) {
+        ASSERT_EQ(actual[i], RoundSlowly(Exactly(reals[i]), scale, 3, range)) << reals[i];
+      }
+      reals[1500] = NAN;
+      const auto with_nan = Run("Cast", {{"x", Floats(dims, reals)}}, y, {to});
+      for (std::size_t i = 0; i < reals.size(); ++i) {
+        ASSERT_EQ(with_nan[i], i == 1500 ? 3 : actual[i]) << reals[i];
+      }
+    }
+  }
+}
+
+// Windows with padding, strides and dilations, few channels and lines of many bytes.
+TEST_P(OperatorsTest, MaxPoolTakesTheGreatestOfEachWindow) {
+  for (const std::int64_t channels : {1, 3, 8, 40}) {
+    const std::int64_t height = 9, width = 31;
+    const Tensor x = RandomTensor(kInt8Q, {2, channels, height, width}, {{1, 0}});
+    const auto stored = format::UnpackInt32(x);
+    for (const std::int64_t stride : {1, 2, 3}) {
+      const std::int64_t rows = (height + 1 - 3) / stride + 1;
+      const std::int64_t columns = (width + 2 - 5) / stride + 1;
+      const Tensor y = Quantized(kInt8Q, {2, channels, rows, columns}, {{1, 0}}, {});
+      const auto actual = Run(
+          "MaxPool", {{"x", x}}, y,
+          {Attribute::Ints("kernel_shape", {3, 3}), Attribute::Ints("dilations", {1, 2}),
+           Attribute::Ints("pads", {1, 1, 0, 1}), Attribute::Ints("strides", {stride, stride})});
+      for (std::int64_t i = 0; i < std::ssize(actual); ++i) {
+        const std::int64_t plane = i / (rows * columns);
+        const std::int64_t top = i / columns % rows * stride - 1;
+        const std::int64_t left = i % columns * stride - 1;
+        std::int32_t greatest = -128;
+        for (std::int64_t r = std::max<std::int64_t>(top, 0); r < top + 3; ++r) {
+          for (std::int64_t c = left; c < left + 5; c += 2) {
+            if (r >= height || c < 0 || c >= width) continue;
+            greatest = std::max(greatest,
+                                stored[static_cast<std::size_t>((plane * height + r) * width + c)]);
+          }
+        }
+        ASSERT_EQ(actual[static_cast<std::size_t>(i)], greatest) << i;
+      }
+    }
+  }
+}
+
 TEST_P(OperatorsTest, MovementConvertsAndPadsWithRealZero) {
   const std::array<std::int32_t, 6> stored{1, 2, 3, 4, 5, 6};
   const Tensor x = Quantized(kInt8Q, {2, 3}, {{1, 1}}, stored);
@@ -400,6 +458,10 @@ TEST_P(OperatorsTest, MovementConvertsAndPadsWithRealZero) {
   const std::array<std::int64_t, 2> shape{3, -1};
   EXPECT_EQ(Run("Reshape", {{"x", x}, {"shape", Integers({2}, shape), true}}, moved),
             (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5}));
+  const std::array<std::int64_t, 6> columns{1, 2, 0, 1, 1, 2};
+  EXPECT_EQ(Run("Gather", {{"x", x}, {"columns", Integers({6}, columns), true}},
+                Quantized(kInt8Q, {2, 6}, {{1, 1}}, {}), {Attribute::Int("axis", 1)}),
+            (std::vector<std::int32_t>{2, 3, 1, 2, 2, 3, 5, 6, 4, 5, 5, 6}));
   const std::array<std::int64_t, 4> pads{0, 1, 1, 0};
   const Tensor padded = Quantized(kInt8Q, {3, 4}, {{1, 1}}, {});
   EXPECT_EQ(Run("Pad", {{"x", x}, {"pads", Integers({4}, pads), true}}, padded),

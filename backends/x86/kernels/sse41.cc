@@ -43,7 +43,7 @@ struct Vector128 {
     if (n == 4 * kLanes) return Store(p, bytes);
     std::uint8_t all[4 * kLanes];
     Store(all, bytes);
-    simd::StorePart<Vector128>(p, all, n);
+    simd::StorePart<Vector128, 4 * kLanes>(p, all, n);
   }
   static I32 LoadBytes(const std::uint8_t* p) {
     std::int32_t bytes = 0;

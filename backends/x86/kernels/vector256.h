@@ -58,7 +58,7 @@ struct Vector256 {
     if (n == 4 * kLanes) return Store(p, bytes);
     std::uint8_t all[4 * kLanes];
     Store(all, bytes);
-    qtx::backend::engine::simd::StorePart<Vector256>(p, all, n);
+    qtx::backend::engine::simd::StorePart<Vector256, 4 * kLanes>(p, all, n);
   }
   static I32 LoadBytes(const std::uint8_t* p) {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
