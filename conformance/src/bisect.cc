@@ -82,6 +82,33 @@ class Bisection {
     return other;
   }
 
+  /// The first node that alone gives no answer within kPatience. Leaves a limit for many nodes.
+  Result<std::optional<Part>> FirstLate() {
+    constexpr int kTimes = 20;  // as long as the slowest of the nodes that have answered
+    constexpr std::chrono::milliseconds kLeast{500};
+    std::chrono::milliseconds limit = kLeast;
+    for (std::size_t i = 0; i < model_.graph.nodes.size() && !tester_.Spent(budget_); ++i) {
+      std::optional<Part> late;
+      for (const auto patience : {limit, std::chrono::milliseconds(kPatience)}) {
+        tester_.LimitTime(patience);
+        const auto start = std::chrono::steady_clock::now();
+        QTX_ASSIGN_OR_RETURN(Part part, Try(i, i + 1));
+        const auto taken = std::chrono::steady_clock::now() - start;
+        if (part.verdict.kind == VerdictKind::kTimeout) {
+          late = std::move(part);
+          continue;
+        }
+        late.reset();
+        limit = std::max(limit, std::chrono::duration_cast<std::chrono::milliseconds>(
+                                    std::min<decltype(taken)>(kTimes * taken, kPatience)));
+        break;
+      }
+      if (late) return late;
+    }
+    tester_.LimitTime(limit);
+    return std::nullopt;
+  }
+
   /// The shortest run of nodes that ends where the shortest failing prefix does. A prefix that
   /// contains a failing one is taken to fail as well.
   Result<std::optional<Part>> ManyNodes() {
@@ -141,14 +168,16 @@ Result<Part> FindFailingPart(DifferentialTester& tester, const format::Model& mo
                              const Budget& budget) {
   QTX_ASSIGN_OR_RETURN(const Observed observed, Observe(model, inputs, tester.arithmetic()));
   Bisection bisection(tester, model, observed, whole, budget);
-  QTX_ASSIGN_OR_RETURN(std::optional<Part> part, bisection.FirstWrong());
-  if (!part) {
+  const bool is_late = whole == VerdictKind::kTimeout;
+  QTX_ASSIGN_OR_RETURN(std::optional<Part> part,
+                       is_late ? bisection.FirstLate() : bisection.FirstWrong());
+  if (!part && !is_late) {
     QTX_ASSIGN_OR_RETURN(part, bisection.OneNode());
   }
   if (!part) {
     QTX_ASSIGN_OR_RETURN(part, bisection.ManyNodes());
   }
-  if (!part) {
+  if (!part && !is_late) {
     bisection.BareOutputs();
     QTX_ASSIGN_OR_RETURN(part, bisection.OneNode());
   }

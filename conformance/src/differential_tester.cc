@@ -91,6 +91,10 @@ bool DifferentialTester::Spent(const Budget& budget) const {
          std::chrono::steady_clock::now() >= budget.until;
 }
 
+void DifferentialTester::LimitTime(std::chrono::milliseconds limit) {
+  if (auto* isolated = dynamic_cast<IsolatedBackend*>(backend_.get())) isolated->LimitTime(limit);
+}
+
 bool DifferentialTester::Accepts(const TestModel& test) const {
   return ReferenceAnswer(ToModel(test), InputsOf(test), arithmetic_).has_value();
 }

@@ -70,6 +70,9 @@ class DifferentialTester {
   /// True if nothing of the budget is left, or too many runs were timeouts.
   bool Spent(const Budget& budget) const;
 
+  /// From now on a process has at most that long for a request.
+  void LimitTime(std::chrono::milliseconds limit);
+
   /// From now on each run is a session of that kind: what it asks beyond the first run is judged,
   /// too. `at_once`: handles in several threads besides, where the backend declares it.
   void AskSessions(SessionKind kind, bool at_once) {

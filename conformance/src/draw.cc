@@ -200,6 +200,26 @@ std::vector<std::vector<Tensor>> DrawnPlain(const std::vector<Tensor>& inputs, s
   return candidates;
 }
 
+// True if what one holds can lie in the other; not so of integers that are no quantized values.
+bool HoldsTheSame(const Tensor& one, const Tensor& other) {
+  if (one.elem_type != other.elem_type || one.dims != other.dims) return false;
+  if (!one.quantization) return !format::IsIntegerStorage(one.elem_type);
+  return one.quantization->quant_min == other.quantization->quant_min &&
+         one.quantization->quant_max == other.quantization->quant_max;
+}
+
+// Each input holds what the first like it does.
+std::vector<std::vector<Tensor>> DrawnSame(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> drawn = inputs;
+  for (Tensor& tensor : drawn) {
+    const auto like = [&tensor](const Tensor& other) { return HoldsTheSame(tensor, other); };
+    const auto first = std::ranges::find_if(drawn, like);
+    if (first != drawn.end()) tensor.bytes = std::vector(first->bytes);
+  }
+  if (drawn == inputs) return {};
+  return {std::move(drawn)};
+}
+
 std::vector<Tensor> Drawn(const std::vector<const format::ValueInfo*>& infos, Change change,
                           std::int64_t draw, std::vector<Tensor> inputs) {
   if (change == Change::kAll) DrawShapes(infos, draw, inputs);
@@ -227,6 +247,7 @@ std::vector<std::vector<Tensor>> DrawAgain(const format::Model& model,
   }
   std::vector<std::vector<Tensor>> candidates;
   if (infos.size() != inputs.size()) return candidates;
+  if (draw == kSameBytesDraw) return DrawnSame(inputs);
   const bool is_others = draw == kOtherInputsDraw;
   if (draw >= kZeroDraw && !is_others) return DrawnPlain(inputs, draw);
   for (const Change change : {Change::kAll, Change::kTowardsZero, Change::kReals, Change::kOrder}) {

@@ -18,6 +18,7 @@ inline constexpr std::int64_t kLowestDraw = 6;
 inline constexpr std::int64_t kHighestDraw = 7;
 inline constexpr std::int64_t kLastElementDraw = 8;
 inline constexpr std::int64_t kOtherInputsDraw = 9;  // of all but the first
+inline constexpr std::int64_t kSameBytesDraw = 10;   // those of the first input that is alike
 
 /// Other inputs for `model` in the order in which they are to be tried, the most different first:
 /// what an integer means (an index, an axis, a shape) only an operator knows, so some candidates

@@ -60,9 +60,11 @@ const Located* Examiner::Find(const Answered& wrong) {
 
 std::optional<WrongPlace> Examiner::Shown(const Answered& wrong) {
   const TestModel* witness = Witness(wrong);
-  if (witness == nullptr || !wrong.kind.empty() || HasOtherInputs(*wrong.result)) {
-    return std::nullopt;
+  if (witness == nullptr) return std::nullopt;
+  if (wrong.kind == "timeout" && witness->nodes.size() == 1) {
+    return PlaceOf(*witness, {.kind = VerdictKind::kTimeout, .detail = "no answer in time"}, {});
   }
+  if (!wrong.kind.empty() || HasOtherInputs(*wrong.result)) return std::nullopt;
   Verdict verdict{.kind = VerdictKind::kDiffers, .expected = wrong.reference, .got = wrong.outputs};
   const auto& outputs = wrong.question.model.graph.outputs;
   for (std::size_t i = 0; i < std::min(wrong.outputs.size(), wrong.reference.size()); ++i) {
@@ -107,15 +109,18 @@ std::optional<Located> Examiner::ExamineRuns(const Answered& wrong) const {
 bool Examiner::Narrow(Answered& network) {
   auto tester = NewTester(*network.c);
   if (!tester) return false;
-  const Verdict whole = tester->Run(network.question.model, network.question.inputs);
-  if (!IsFault(whole.kind)) return false;
+  const bool is_late = network.kind == "timeout";
+  const VerdictKind kind = is_late
+                               ? VerdictKind::kTimeout
+                               : tester->Run(network.question.model, network.question.inputs).kind;
+  if (!IsFault(kind)) return false;
   const Clock::time_point start = Clock::now();
   const auto time = std::chrono::duration_cast<Clock::duration>(budget_.time * kNetworkShare);
   const auto within = [&] {
     return Budget{tester->runs() + budget_.max_runs, Clock::now() + time};
   };
-  auto part = FindFailingPart(*tester, network.question.model, network.question.inputs, whole.kind,
-                              within());
+  auto part =
+      FindFailingPart(*tester, network.question.model, network.question.inputs, kind, within());
   const bool is_one = part.has_value() && part->test.nodes.size() == 1;
   const bool differs = part.has_value() && part->verdict.kind == VerdictKind::kDiffers;
   // What follows asks some hundred times: about an image of a network that would take a minute.
@@ -131,10 +136,13 @@ bool Examiner::Narrow(Answered& network) {
   end_ += Clock::now() - start;
   if (!part) return false;
   const format::Node& node = part->test.nodes.back();
-  network.result->diagnosis +=
-      "; " + std::string(is_one ? "first wrong node: " : "wrong together: nodes ") +
-      (is_one ? "" : std::to_string(part->first) + " to ") + std::to_string(part->last - 1) + " '" +
-      node.name + "' (" + node.op_type + ")";
+  network.result->diagnosis += "; " +
+                               std::string(!is_one   ? "wrong together: nodes "
+                                           : is_late ? "first node that gives no answer alone: "
+                                                     : "first wrong node: ") +
+                               (is_one ? "" : std::to_string(part->first) + " to ") +
+                               std::to_string(part->last - 1) + " '" + node.name + "' (" +
+                               node.op_type + ")";
   if (!is_one && !differs) return true;
   network.question = {ToModel(part->test, part->verdict.expected), InputsOf(part->test)};
   network.outputs = std::move(part->verdict.got);

@@ -117,7 +117,7 @@ class LongSession {
 
 std::optional<Error> FaultOfLongSession(const BackendSource& source,
                                         std::span<const ProbeSubject> subjects) {
-  constexpr std::size_t kModels = 2;
+  constexpr std::size_t kModels = 4;
   const auto backend = source.make();
   std::vector<ModelInSession> asked;
   for (const ProbeSubject& subject : subjects.first(std::min(kModels, subjects.size()))) {

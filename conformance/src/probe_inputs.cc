@@ -1,6 +1,9 @@
 #include "probe_inputs.h"
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -21,6 +24,26 @@ Tensor Longer(const Tensor& tensor) {
   format::Dims dims = tensor.dims;
   ++dims.front();
   return *format::MakeTensor(tensor.elem_type, dims, tensor.quantization);
+}
+
+// The first two dims that differ change places; false where all are equal.
+bool Transpose(format::Dims& dims) {
+  const auto other = std::ranges::adjacent_find(dims, std::not_equal_to());
+  if (other == dims.end()) return false;
+  std::iter_swap(other, other + 1);
+  return true;
+}
+
+// The type of as many bits whose stored values have a sign or have none; the type itself without.
+ElementType OtherSign(ElementType type) {
+  constexpr std::pair<ElementType, ElementType> kPairs[] = {
+      {ElementType::kInt8Q, ElementType::kUint8Q},
+      {ElementType::kInt16Q, ElementType::kUint16Q},
+      {ElementType::kInt4Q, ElementType::kUint4Q}};
+  for (const auto& [one, other] : kPairs) {
+    if (type == one || type == other) return type == one ? other : one;
+  }
+  return type;
 }
 
 // Whether the model declares all sizes of its input `i`, and parameters do not lie along an axis.
@@ -74,6 +97,8 @@ class OtherInputs {
     if (!own().bytes.empty()) {
       refused("a byte too few", [](Tensor& input) { input.bytes.pop_back(); });
     }
+    refused("an element type that there is not",
+            [](Tensor& input) { input.elem_type = static_cast<ElementType>(999); });
     refused("negative dims", [](Tensor& input) { input.dims.assign(1, -1); });
     refused("dims of 2^64 elements without a byte", [](Tensor& input) {
       input.dims.assign(2, std::int64_t{1} << 32);
@@ -115,6 +140,10 @@ class OtherInputs {
     });
     if (IsLongerRefused(subject_, input_)) {
       refused("another size", [](Tensor& input) { input = Longer(input); });
+      format::Dims dims = own().dims;
+      if (Transpose(dims)) {
+        refused("other sizes of as many elements", [&](Tensor& input) { input.dims = dims; });
+      }
     }
   }
 
@@ -131,12 +160,35 @@ class OtherInputs {
       float& scale = input.quantization->scale.front();
       scale *= scale < 1 ? 2.0F : 0.5F;
     });
+    refused("a last scale that is the next binary32", [](Tensor& input) {
+      float& scale = input.quantization->scale.back();
+      scale = std::nextafter(scale, 1.0F + scale);
+    });
+    if (!own().quantization->axis.empty() && own().quantization->scale.size() > 1) {
+      refused("the first scale everywhere", [](Tensor& input) {
+        auto& q = *input.quantization;
+        q.axis.clear();
+        q.block_shape.clear();
+        q.scale.resize(1);
+        q.offset.resize(std::min<std::size_t>(1, q.offset.size()));
+      });
+    }
     if (!format::IsIntegerStorage(own().elem_type)) return;
     refused("another offset", [](Tensor& input) {
       auto& q = *input.quantization;
       q.offset.resize(q.scale.size());
       q.offset.front() += q.offset.front() > 0 ? -1 : 1;
     });
+    const ElementType other = OtherSign(own().elem_type);
+    const bool has_range = own().quantization->quant_min || own().quantization->quant_max;
+    const auto& offset = own().quantization->offset;
+    const bool fits = std::ranges::all_of(offset, [other](std::int32_t one) {
+      const format::IntegerRange range = format::StoredRange(other, {});
+      return one >= range.min && one <= range.max;
+    });
+    if (other != own().elem_type && !has_range && fits) {
+      refused("a type of another sign", [other](Tensor& input) { input.elem_type = other; });
+    }
   }
 
   Conversation& conversation_;
@@ -145,9 +197,18 @@ class OtherInputs {
   std::size_t input_;
 };
 
+// A real that becomes so many steps: a tie for an even number, where one is asked for and exact.
+float RealOf(std::int32_t steps, float scale, bool is_tie) {
+  const double tie = double{scale} * (steps + (steps < 0 ? -0.5 : 0.5));
+  const auto rounded = static_cast<float>(tie);
+  if (is_tie && steps % 2 == 0 && double{rounded} == tie) return rounded;
+  return scale * static_cast<float>(steps);
+}
+
 // The reals of 8-bit inputs of one scale and of the whole range: in binary32 they are within 2^-16
-// of a step of their stored integers, which they become again (quantization.S5).
-std::vector<Tensor> WithReals(std::vector<Tensor> inputs) {
+// of a step of their stored integers, which they become again (quantization.S5). Where `has_ties`,
+// those of even integers are ties that go to them, where binary32 can say so.
+std::vector<Tensor> WithReals(std::vector<Tensor> inputs, bool has_ties) {
   for (Tensor& input : inputs) {
     const bool is_byte =
         input.elem_type == ElementType::kInt8Q || input.elem_type == ElementType::kUint8Q;
@@ -160,7 +221,7 @@ std::vector<Tensor> WithReals(std::vector<Tensor> inputs) {
     const std::vector<std::int32_t> stored = format::UnpackInt32(input);
     const std::int32_t offset = q.offset.empty() ? 0 : q.offset.front();
     for (std::size_t i = 0; i < stored.size(); ++i) {
-      reals->As<float>()[i] = q.scale.front() * static_cast<float>(stored[i] - offset);
+      reals->As<float>()[i] = RealOf(stored[i] - offset, q.scale.front(), has_ties);
     }
     input = *std::move(reals);
   }
@@ -169,7 +230,7 @@ std::vector<Tensor> WithReals(std::vector<Tensor> inputs) {
 
 // A backend may decline them.
 void AskReals(Conversation& conversation, std::uint64_t handle, const ProbeSubject& subject) {
-  std::vector<Tensor> reals = WithReals(subject.inputs);
+  std::vector<Tensor> reals = WithReals(subject.inputs, subject.arithmetic == "exact");
   if (reals == subject.inputs) return;
   const auto stored = conversation.Expect<backend::RunResponse>(
       "S9", "Run", backend::RunRequest{handle, subject.inputs});

@@ -40,7 +40,15 @@ class Connection {
   using Duration = Process::Clock::duration;
 
   Connection(std::vector<std::string> words, const ProcessOptions& options)
-      : words_(std::move(words)), options_(options), left_(options.timeout) {}
+      : words_(std::move(words)),
+        options_(options),
+        longest_(options.timeout),
+        left_(options.timeout) {}
+
+  void LimitTime(std::chrono::milliseconds limit) {
+    options_.timeout = std::min(limit, longest_);
+    left_ = options_.timeout;
+  }
 
   void BeginCase() {
     in_case_ = true;
@@ -147,6 +155,7 @@ class Connection {
 
   std::vector<std::string> words_;
   ProcessOptions options_;
+  std::chrono::milliseconds longest_;  // time limit
   std::unique_ptr<Process> process_;
   backend::Description description_;
   int generation_ = 0;
@@ -215,6 +224,7 @@ class ProcessBackend : public IsolatedBackend {
       : connection_(std::move(words), options) {}
 
   void BeginCase() override { connection_.BeginCase(); }
+  void LimitTime(std::chrono::milliseconds limit) override { connection_.LimitTime(limit); }
   std::string TakeErrorOutput() override { return connection_.TakeErrorOutput(); }
   std::optional<Error> TakeReleaseFault() override { return connection_.TakeReleaseFault(); }
   std::optional<Error> StartFault() const override { return connection_.start_fault(); }

@@ -8,16 +8,17 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "conversation.h"
 #include "probe_inputs.h"
 #include "qtx/backend/protocol.h"
+#include "qtx/reference/arithmetic.h"
 
 namespace qtx::conformance {
 namespace {
 
-constexpr Process::Clock::duration kTimeToExit = std::chrono::seconds(2);  // backend_protocol.S6
 constexpr std::uint64_t kNoHandle = 0xFFFF'FFFF'FFFF;
 constexpr std::string_view kNoModel = "not a model";
 
@@ -33,6 +34,7 @@ void AskWhatIsNoRequest(Conversation& c) {
   c.ExpectRefusal("S5", "a frame that is not a Request", "\xff\xff", {ErrorCode::kProtocol});
   c.ExpectRefusal("S5", "a request of an unknown kind", {"\x7a\x00", 2}, {ErrorCode::kProtocol});
   c.ExpectRefusal("S5", "an empty frame", "", {ErrorCode::kProtocol});
+  c.ExpectRefusal("S5", "a number where a request is to be", "\x08\x01", {ErrorCode::kProtocol});
   // An arithmetic that is no UTF-8.
   c.ExpectRefusal("S5", "Prepare with text that is no UTF-8", "\x12\x04\x12\x02\xc3\x28",
                   {ErrorCode::kProtocol});
@@ -42,15 +44,29 @@ void AskWhatIsNoRequest(Conversation& c) {
                   {ErrorCode::kInvalid});
 }
 
-// Names of no arithmetic, near to one that there is.
+// Names of no arithmetic, near to one that there is; and one of the text that it does not name.
 void AskOtherArithmetics(Conversation& c, const ProbeSubject& subject) {
   const std::string& known = subject.arithmetic;
-  for (const std::string& name : {std::string("no-such-arithmetic"), known + "-x", " " + known,
-                                  known.substr(0, known.size() - 1), std::string()}) {
-    if (std::ranges::find(c.arithmetics(), name) != c.arithmetics().end()) continue;
+  const auto is_known = [&c](std::string_view name) {
+    return std::ranges::find(c.arithmetics(), name) != c.arithmetics().end();
+  };
+  std::string capitals = known;
+  std::ranges::transform(capitals, capitals.begin(), [](char letter) {
+    return 'a' <= letter && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+  });
+  for (const std::string& name :
+       {std::string("no-such-arithmetic"), known + "-x", " " + known, known + '\0', capitals,
+        known.substr(0, known.size() - 1), std::string()}) {
+    if (is_known(name)) continue;
     c.ExpectRefusal("S8", "Prepare in '" + name + "', an arithmetic that does not exist",
                     backend::PrepareRequest{subject.model, name}, Conversation::kAnyOwn);
   }
+  const auto all = reference::Arithmetics();
+  const auto lacking = std::ranges::find_if_not(all, is_known, &reference::Arithmetic::name);
+  if (lacking == all.end()) return;
+  c.ExpectRefusal("S8", "Prepare in '" + std::string(lacking->name) + "', which it does not name",
+                  backend::PrepareRequest{subject.model, std::string(lacking->name)},
+                  Conversation::kAnyOwn);
 }
 
 // Near the known handles, and far: those that agree with one in their last bits, too.
@@ -100,6 +116,33 @@ void AskMeasure(Conversation& c, std::uint64_t handle, const ProbeSubject& subje
   c.Add("S9", kWhat, "found another answer than without, expected the same");
 }
 
+// What a recurrent network does: the output of a run is an input of the next. Asked again after
+// another run, it is an input as any other.
+void AskOfOwnOutput(Conversation& c, std::uint64_t handle, const ProbeSubject& subject,
+                    const std::vector<format::Tensor>& outputs) {
+  backend::RunRequest fed{handle, subject.inputs};
+  for (format::Tensor& input : fed.inputs) {
+    const bool fits = !outputs.empty() && outputs[0].elem_type == input.elem_type &&
+                      outputs[0].dims == input.dims;
+    if (fits) input.bytes = outputs[0].bytes;
+  }
+  if (fed.inputs == subject.inputs) return;
+  const std::string right = backend::Encode(backend::RunRequest{handle, subject.inputs});
+  constexpr std::string_view kWhat = "Run with an output of the last as input";
+  (void)c.AskFrame("S9", "Run", right);
+  const auto one = c.AskFrame("S9", kWhat, backend::Encode(fed));
+  for (const std::string& frame : {right, backend::Encode(fed), right}) {
+    (void)c.AskFrame("S9", "Run", frame);
+  }
+  if (!subject.others.empty()) {
+    (void)c.AskFrame("S9", "Run", backend::Encode(backend::RunRequest{handle, subject.others}));
+  }
+  const auto other = c.AskFrame("S9", kWhat, backend::Encode(fed));
+  if (one && other && backend::Encode(*one) != backend::Encode(*other)) {
+    c.Add("S9", kWhat, "found another answer than later to the same inputs, expected the same");
+  }
+}
+
 // What is refused changes no later answer, nor is that of an earlier request given again.
 void AskOfInputs(Conversation& c, std::uint64_t handle, const ProbeSubject& subject) {
   const backend::RunRequest right{handle, subject.inputs};
@@ -119,9 +162,11 @@ void AskOfInputs(Conversation& c, std::uint64_t handle, const ProbeSubject& subj
     }
   }
   if (!before) return;
-  for (const std::uint32_t repetitions : {2U, 1U, 3U}) {
+  if (other) (void)c.AskFrame("S9", "Run with other inputs", others);
+  for (const std::uint32_t repetitions : {2U, 1U, 3U, 33U}) {
     AskMeasure(c, handle, subject, repetitions, before->outputs);
   }
+  AskOfOwnOutput(c, handle, subject, before->outputs);
   constexpr std::string_view kWhat = "Run after what was refused";
   const auto after = c.Expect<backend::RunResponse>("S9", kWhat, right);
   if (after && before->outputs != after->outputs) {
@@ -189,18 +234,26 @@ void AskOfTwo(Conversation& c, const ProbeSubject& a, const ProbeSubject& b,
   }
 }
 
-// More models than a process must hold: one may be refused, and none be wrong.
-void AskOfMany(Conversation& c, const ProbeSubject& subject) {
-  constexpr std::size_t kMany = 8;
-  std::vector<AskedModel> models;
+// More models than a process must hold, of all subjects in turn: one may be refused, and none be
+// wrong, nor after a time in which nothing is asked.
+void AskOfMany(Conversation& c, std::span<const ProbeSubject> subjects) {
+  constexpr std::size_t kMany = 32;
+  constexpr std::chrono::milliseconds kPause{700};
+  std::vector<AskedModel> models;  // the first ones of each subject have its first answer
   std::set<std::uint64_t> handles;
-  AskedModel model(c, subject, subject.arithmetic);
-  while (models.size() < kMany && model.Prepare("Prepare of many", handles, models.size() >= 3)) {
+  while (models.size() < kMany) {
+    const std::size_t i = models.size();
+    const ProbeSubject& subject = subjects[i % subjects.size()];
+    AskedModel model = i < subjects.size() ? AskedModel(c, subject, subject.arithmetic)
+                                           : models[i - subjects.size()];
+    if (!model.Prepare("Prepare of many", handles, i >= 3)) break;
     model.Run("Run of the last of many");
     handles.insert(model.handle());
     models.push_back(model);
   }
   for (AskedModel& each : models) each.Run("Run of many");
+  std::this_thread::sleep_for(kPause);
+  for (AskedModel& each : models) each.Run("Run after a pause");
   for (AskedModel& each : models) each.Release("Release of many");
 }
 
@@ -212,7 +265,7 @@ void AskOfSubjects(Conversation& c, std::span<const ProbeSubject> subjects) {
   const auto& names = c.arithmetics();
   const auto other = std::ranges::find_if(names, [&own](auto& n) { return n != own.arithmetic; });
   AskOfTwo(c, own, own, other == names.end() ? own.arithmetic : *other);
-  AskOfMany(c, own);
+  AskOfMany(c, subjects);
 }
 
 std::vector<Error> Probe(Process& process, const ProcessOptions& options,
@@ -221,11 +274,31 @@ std::vector<Error> Probe(Process& process, const ProcessOptions& options,
   c.AskToDescribe("Describe");
   AskWhatIsNoRequest(c);
   AskOfSubjects(c, subjects);
-  c.AskToDescribe("Describe at the end");
+  constexpr int kOften = 16;
+  for (int i = 0; i < kOften; ++i) c.AskToDescribe("Describe at the end");
   if (!c.gone()) {
     if (auto fault = FaultAtEnd(process)) c.faults().push_back(*std::move(fault));
   }
   return std::move(c.faults());
+}
+
+// The end of the input where nothing was asked, and where a model is left after an error.
+void ProbeEnd(const std::vector<std::string>& words, const ProcessOptions& options,
+              const ProbeSubject* subject, std::vector<Error>& faults) {
+  const auto process = StartServer(words, options);
+  if (!process) return;
+  Conversation c(**process, options);
+  if (subject != nullptr) {
+    c.AskToDescribe("Describe");
+    AskedModel model(c, *subject, subject->arithmetic);
+    if (model.Prepare("Prepare", {})) model.Run("Run");
+    c.ExpectRefusal("S5", "an empty frame", "", {ErrorCode::kProtocol});
+    if (c.gone()) return;  // told by the probe
+  }
+  auto fault = subject != nullptr
+                   ? FaultAtEnd(**process, "the end of the input with a model left, after an error")
+                   : FaultAtEnd(**process, "the end of an empty input", TimeToStart(options));
+  if (fault) faults.push_back(*std::move(fault));
 }
 
 // A server that cannot know where the next frame begins must exit.
@@ -254,10 +327,10 @@ Process::Clock::duration TimeToStart(const ProcessOptions& options) {
   return std::max<Process::Clock::duration>(options.timeout, kLeast);
 }
 
-std::optional<Error> FaultAtEnd(Process& process) {
+std::optional<Error> FaultAtEnd(Process& process, std::string_view what,
+                                Process::Clock::duration time) {
   std::string output;
-  const auto status = process.AwaitExit("", kTimeToExit, output);
-  const std::string_view what = "the end of the input";
+  const auto status = process.AwaitExit("", time, output);
   if (!status) return BrokenRule("S6", what, status.error().message + ", expected status 0");
   if (*status != 0) {
     return BrokenRule("S6", what, "found status " + std::to_string(*status) + ", expected 0");
@@ -273,6 +346,8 @@ std::vector<Error> ProbeProtocol(const std::vector<std::string>& words,
   const auto process = StartServer(words, options);
   if (!process) return {};  // told by the cases
   std::vector<Error> faults = Probe(**process, options, subjects);
+  ProbeEnd(words, options, nullptr, faults);
+  if (!subjects.empty()) ProbeEnd(words, options, &subjects.front(), faults);
   // 1 in six bytes, and 2^30 + 1.
   ProbeLength(words, options, "a length of six bytes", {"\x81\x80\x80\x80\x80\x00", 6}, faults);
   ProbeLength(words, options, "a length above 2^30", "\x81\x80\x80\x80\x04", faults);

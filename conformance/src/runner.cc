@@ -242,7 +242,8 @@ enum Askable : unsigned {
   kSeveralInputs = 2,
   kReals = 4,
   kUnusedBits = 8,
-  kAll = 15,
+  kAlongAxis = 16,
+  kAll = 31,
 };
 
 // None for a case without inputs, or where a probe cannot break one.
@@ -252,6 +253,7 @@ std::optional<unsigned> AskableOf(std::span<const format::Tensor> inputs) {
   for (const format::Tensor& input : inputs) {
     if (input.bytes.empty()) return std::nullopt;
     if (input.elem_type == format::ElementType::kFloat) found |= kReals;
+    if (input.quantization && input.quantization->scale.size() > 1) found |= kAlongAxis;
     if (format::ElementCount(input) * format::BitWidth(input.elem_type) % 8 != 0) {
       found |= kUnusedBits;
     }

@@ -27,7 +27,7 @@ enum class SessionKind { kSingle, kRepeated, kUsual, kThorough };
 inline constexpr std::int64_t kSessionHandles = 3;
 inline constexpr std::array<std::int64_t, 3> kSessionThreads = {1, 2, 8};
 inline constexpr std::int64_t kSessionDraws = 4;       // in turn, the case's own inputs among them
-inline constexpr std::int64_t kSessionPlainDraws = 6;  // after these, kZeroDraw and so on of draw.h
+inline constexpr std::int64_t kSessionPlainDraws = 7;  // after these, kZeroDraw and so on of draw.h
 
 /// The inputs of a draw; null for one that there is not, whose place the case's own (draw 0) take.
 using DrawnInputs = std::function<const std::vector<format::Tensor>*(std::int64_t draw)>;

@@ -64,6 +64,39 @@ TEST(RunSuite, PassesAGuestThatAnswersRight) {
   EXPECT_EQ(row.count(Outcome::kPass), 3);
 }
 
+// Of Identity, Relu and Identity the second gives no answer.
+class NetworkWithoutAnswer : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(NetworkWithoutAnswer, IsPlacedAtItsNode) {
+  const auto& [fault, says] = GetParam();
+  const auto cases = ParseCases(
+      "{id: net, spec: identity.S1, why: w, nodes: ["
+      "{op: {type: Identity}, inputs: [x], outputs: [a]},"
+      "{op: {type: Relu}, inputs: [a], outputs: [b]},"
+      "{op: {type: Identity}, inputs: [b], outputs: [y]}],"
+      " values: {a: {type: int8q, scale: 0.5, shape: [2]}, b: {type: int8q, scale: 0.5, shape: "
+      "[2]}},"
+      " inputs: {x: {type: int8q, scale: 0.5, data: [1, 2]}},"
+      " expect: {y: {type: int8q, scale: 0.5, data: [1, 2]}}}",
+      "runner_test");
+  ASSERT_TRUE(cases.has_value()) << cases.error().message;
+  const std::vector<BackendSource> sources = {Guest(fault, 4s)};
+  const auto start = std::chrono::steady_clock::now();
+  const BackendReport row = RunSuite("suite", *cases, sources, {}).backends.at(0);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 14s);  // 4 s of it the case's
+  EXPECT_THAT(row.cases.at(0).diagnosis, HasSubstr(says));
+  ASSERT_EQ(row.findings.size(), 1U);
+  EXPECT_THAT(row.findings[0].operators, testing::Contains("Relu"));
+  ASSERT_EQ(row.findings[0].places.size(), 1U);
+  EXPECT_THAT(row.findings[0].places[0].form, HasSubstr("Relu("));
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, NetworkWithoutAnswer,
+                         testing::Values(std::pair("hang",
+                                                   "first node that gives no answer alone: 1 '"),
+                                         std::pair("crash", "first wrong node: 1 '")),
+                         [](const auto& test) { return std::string(test.param.first); });
+
 // A cubic Resize is valid, and the reference has none: nobody says what is right.
 TEST(RunSuite, CountsWhatTheReferenceDeclinesAsDeclined) {
   const auto cases = ParseCases(

@@ -475,5 +475,20 @@ TEST(DrawAgain, KeepsTheFirstInputOfOneDraw) {
   EXPECT_THAT(format::UnpackIntegers(drawn[2]), ElementsAre(2));
 }
 
+// Operands of one type and shape become equal; the condition stays.
+TEST(DrawAgain, GivesInputsTheBytesOfTheFirstAlike) {
+  const auto cases = ParseCases(
+      "{id: a, spec: where.S1, why: w, op: {type: Where},"
+      " inputs: {c: {type: bool, data: [1, 0]}, x: {type: int8q, scale: 0.5, data: [1, 2]},"
+      " y: {type: int8q, scale: 0.5, data: [3, 4]}}, expect: {z: {type: int8q, scale: 0.5}}}",
+      "session_test");
+  ASSERT_TRUE(cases.has_value());
+  const auto model = BuildModel(cases->at(0));
+  auto inputs = *BuildInputs(cases->at(0), *model);
+  const auto candidates = DrawAgain(*model, inputs, kSameBytesDraw);
+  inputs[2].bytes = inputs[1].bytes;
+  EXPECT_THAT(candidates, ElementsAre(inputs));
+}
+
 }  // namespace
 }  // namespace qtx::conformance::session_test

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -93,6 +94,9 @@ class Liar {
     return ReleaseResponse{};
   }
 
+  std::size_t models() const { return handles_.size(); }
+  bool described() const { return described_ > 0; }
+
   Response Answer(const std::string& frame) {
     const auto request = DecodeRequest(frame);
     refused_ = refused_ || (!request && !handles_.empty());
@@ -106,6 +110,9 @@ class Liar {
     const bool tensor = error.where.find("inputs") != std::string::npos;
     if (lie_ == "refusal_of_other_code" && !tensor) return Refusal("frame");
     if (lie_ == "unchecked_tensor" && tensor) return RunResponse{};
+    if (lie_ == "no_type" && error.Text().find("unknown code") != std::string::npos) {
+      return Refusal("type");
+    }
     struct Unnoticed {
       std::string_view lie, text;
     };
@@ -143,6 +150,7 @@ class Liar {
 
   std::optional<Error> FaultOf(const Tensor& input, const format::TensorType& type) const {
     const bool is_real = type.quantization && input.elem_type == format::ElementType::kFloat;
+    if (is_real && lie_ == "half_away") return std::nullopt;
     if (is_real && lie_ != "refuses_reals") {
       return Error{ErrorCode::kUnsupported, "inputs", "reals"};
     }
@@ -152,24 +160,47 @@ class Liar {
     if (input.dims != format::FixedDims(*type.shape) && !any_size) return Refusal("size");
     if (!input.quantization) return std::nullopt;
     const format::Quantization& given = *input.quantization;
-    if (given.scale != type.quantization->scale && lie_ != "any_scale") return Refusal("scale");
+    if (!TakesScale(given.scale, type.quantization->scale)) return Refusal("scale");
     if (given.offset != type.quantization->offset && lie_ != "any_offset") return Refusal("offset");
     return std::nullopt;
   }
   bool TakesType(format::ElementType given, format::ElementType declared) const {
     if (lie_ == "stored_type" && given == format::StorageOf(declared)) return true;
+    if (lie_ == "sign_of_type" && given == format::ElementType::kUint8Q) return true;
     return given == declared || lie_ == "any_type";
+  }
+  bool TakesScale(const std::vector<float>& given, const std::vector<float>& declared) const {
+    if (lie_ == "scale_by_tolerance") return std::abs(given[0] - declared[0]) < declared[0] / 1000;
+    return given == declared || lie_ == "any_scale";
+  }
+
+  // The real as an integer, ties away from zero.
+  static Tensor HalfAway(const Tensor& reals, const format::TensorType& type) {
+    Tensor stored = *format::MakeTensor(type.elem_type, reals.dims, type.quantization);
+    for (std::size_t i = 0; i < stored.bytes.size(); ++i) {
+      const float steps = std::round(reals.As<float>()[i] / type.quantization->scale[0]);
+      stored.As<std::int8_t>()[i] = static_cast<std::int8_t>(steps);
+    }
+    return stored;
   }
 
   RunResponse Outputs(const RunRequest& request) {
     const Tensor& input = request.inputs[0];
     RunResponse response{{input}, {}};
+    const format::TensorType& type = *DeclaredOf(request.handle)[0].type;
+    const bool is_real = type.quantization && input.elem_type == format::ElementType::kFloat;
+    if (is_real && lie_ == "half_away") response.outputs[0] = HalfAway(input, type);
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_late = now - std::exchange(asked_, now) > std::chrono::milliseconds(500);
     const bool is_wrong = (lie_ == "wrong_after_1000_runs" && runs_ > 1000) ||
                           (lie_ == "wrong_after_300_handles" && last_ > 300) ||
                           (lie_ == "wrong_each_500th_run" && runs_ % 500 == 0) ||
                           (lie_ == "wrong_after_an_error" && refused_) ||
                           (lie_ == "wrong_when_measured" && request.repetitions > 0) ||
                           (lie_ == "wrong_with_four" && handles_.size() > 3) ||
+                          (lie_ == "wrong_with_sixteen" && handles_.size() > 15) ||
+                          (lie_ == "wrong_with_three_models" && DifferentModels() > 2) ||
+                          (lie_ == "wrong_after_a_pause" && is_late) ||
                           (lie_ == "wrong_when_repeated" && input.bytes == before_[request.handle]);
     if (is_wrong) response.outputs[0].bytes[0] ^= std::byte{1};
     if (lie_ == "wrong_after_describe" && described_ > 1) {
@@ -179,7 +210,16 @@ class Liar {
     before_[request.handle] = input.bytes;
     return response;
   }
+  // By their first inputs, of which those of the tests differ.
+  std::size_t DifferentModels() const {
+    std::set<format::ElementType> types;
+    for (const std::uint64_t handle : handles_) {
+      types.insert(declared_.at(handle)[0].type->elem_type);
+    }
+    return types.size();
+  }
   Response Timed(RunResponse response, std::uint32_t repetitions) const {
+    if (lie_ == "at_most_eight_seconds") repetitions = std::min(repetitions, 8U);
     response.seconds.assign(repetitions, lie_ == "long_seconds" ? 100 : 1e-9);
     if (lie_ == "seconds_missing") response.seconds.pop_back();
     if (lie_ == "neither_seconds_nor_outputs") return RunResponse{};
@@ -189,6 +229,11 @@ class Liar {
   bool Takes(std::string_view arithmetic) const {
     if (lie_ == "start_of_an_arithmetic") return arithmetic.starts_with("exact");
     if (lie_ == "no_arithmetic" && arithmetic.empty()) return true;
+    if (lie_ == "arithmetic_in_capitals" && arithmetic == "EXACT") return true;
+    if (lie_ == "arithmetic_to_nul" && arithmetic.substr(0, 5) == "exact") {
+      return arithmetic.size() < 6 || arithmetic[5] == 0;
+    }
+    if (lie_ == "other_arithmetics" && arithmetic == "float32") return true;
     return arithmetic == "exact" || lie_ == "any_arithmetic";
   }
   std::uint64_t NewHandle() {
@@ -204,6 +249,7 @@ class Liar {
   int described_ = 0;
   int runs_ = 0;
   int requests_ = 0;
+  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
   std::map<std::uint64_t, std::vector<std::byte>> before_;  // what a handle was last asked
   std::vector<std::unique_ptr<char[]>> kept_;
   bool refused_ = false;
@@ -214,7 +260,9 @@ class Liar {
 // Bytes of a Response that no Encode makes: an Error of code 77.
 constexpr std::string_view kErrorOfNoCode("\x0a\x02\x08\x4d", 4);
 
-int AtEnd(std::string_view lie) {
+int AtEnd(std::string_view lie, const Liar& liar) {
+  if (lie == "status_with_models" && liar.models() > 0) return 3;
+  if (lie == "status_unasked" && !liar.described()) return 3;
   if (lie == "late_exit") std::this_thread::sleep_for(std::chrono::hours(1));
   if (lie == "killed_at_end") std::raise(SIGKILL);
   if (lie == "speaks_at_end") (void)WriteFrame(STDOUT_FILENO, Encode(Response(ReleaseResponse{})));
@@ -258,12 +306,16 @@ int Serve(std::string_view lie) {
     const int ready = lie == "reads_once" ? BytesReady() : 0;
     const auto frame = ReadFrame(STDIN_FILENO);
     if (!frame) return lie == "status_of_bad_length" ? 0 : 3;
-    if (!*frame) return AtEnd(lie);
+    if (!*frame) return AtEnd(lie, liar);
     if (lie == "reads_once" && ready <= std::ssize(**frame)) return 5;
     const Response response = liar.Answer(**frame);
     const std::string answer = Frame(response, lie, earlier);
     if (!WriteFrame(STDOUT_FILENO, answer)) return 4;
     if (lie == "answers_twice") (void)WriteFrame(STDOUT_FILENO, answer);
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (lie == "heartbeat" && poll(&input, 1, 500) == 0) {
+      (void)WriteFrame(STDOUT_FILENO, Encode(Response(ReleaseResponse{})));
+    }
   }
 }
 

@@ -106,6 +106,8 @@ class IsolatedBackend : public backend::Backend {
  public:
   /// Begins a case: the requests that follow share its time limit and its error output.
   virtual void BeginCase() = 0;
+  /// From now on that is the time limit, where it is less than ProcessOptions::timeout.
+  virtual void LimitTime(std::chrono::milliseconds limit) = 0;
   /// The last 4096 bytes that it wrote to standard error.
   virtual std::string TakeErrorOutput() = 0;
   /// The error of the last Release, which a destructor cannot return.
