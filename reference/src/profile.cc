@@ -30,9 +30,7 @@ constexpr std::array kReferenceKernels = {
 };
 constexpr std::array kBuiltinKernels = {
     ProfileRule{"MEAN", kBytes, When::kDropsAxes, "tflite-float64"},
-    ProfileRule{"QUANTIZE", kBytes, When::kEqualScales, "tflite-half-up"},
-    ProfileRule{"QUANTIZE", kBytes, When::kToByte, ""},
-    ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, ""},
+    ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, "tflite-half-up"},
     ProfileRule{kHybrids, "FLOAT", When::kHybrid, "tflite-half-up"},
     ProfileRule{kProducts, "FLOAT", When::kQuantizedWeights, ""},
     ProfileRule{"*", "FLOAT", When::kAlways, "float32"},
@@ -46,15 +44,13 @@ constexpr std::array kXnnpack = {
     ProfileRule{"ADD SUB", kBytes, When::kSums, "xnnpack"},
     ProfileRule{"BATCH_MATMUL", "INT8Q", When::kConstantMatrix, "xnnpack"},
     ProfileRule{"LEAKY_RELU QUANTIZE", kBytes, When::kEighths, "xnnpack"},
-    ProfileRule{"QUANTIZE", kBytes, When::kEqualScales, "tflite-half-up"},
-    ProfileRule{"QUANTIZE", kBytes, When::kToByte, ""},
     ProfileRule{"LEAKY_RELU MEAN SUM RESIZE_BILINEAR", kBytes, When::kNoOrigin, ""},
     ProfileRule{"MEAN SUM RESIZE_BILINEAR", kBytes, When::kAlways, "xnnpack"},
     ProfileRule{"CONV_2D FULLY_CONNECTED", "FLOAT", When::kDynamic, "xnnpack"},
     ProfileRule{"DEPTHWISE_CONV_2D", "FLOAT", When::kHybrid, "tflite-half-up"},
     ProfileRule{kProducts, "FLOAT", When::kQuantizedWeights, ""},
     ProfileRule{"QUANTIZE", "FLOAT", When::kToByte, "xnnpack"},
-    ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, ""},
+    ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, "tflite-half-up"},
     ProfileRule{"*", "FLOAT", When::kAlways, "xnnpack"},
     ProfileRule{"*", "*", When::kAlways, "tflite-half-up"},
 };
@@ -259,8 +255,6 @@ bool Holds(const ProfileRule& rule, std::string_view kernel, const format::Model
       return IsHybrid(model, node);
     case When::kSums:
       return HasSums(model, node);
-    case When::kEqualScales:
-      return ToByte(model, node) && FactorOf(model, node, 0) == 1.0F;
     case When::kDropsAxes:
       return node.origin && DropsAxes(model, node);
     case When::kAlways:

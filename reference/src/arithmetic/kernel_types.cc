@@ -86,12 +86,12 @@ bool HasBinaryKernel(const Arithmetic& arithmetic, const format::Node& node,
 }
 
 bool HasShiftedSum(const Arithmetic& arithmetic, const format::Node& node,
-                   const std::array<ValueType, 3>& types) {
+                   const std::array<ValueType, 3>& types, bool one_shape) {
   if (!HasWideKernels(arithmetic) || !std::ranges::all_of(types, HasOneScale) || !AreWords(types)) {
     return false;
   }
   const auto scale = [&types](std::size_t i) { return types[i].quantization->scale[0]; };
-  return (StandsFor(node, "ADD") || StandsFor(node, "SUB")) && Shifts(node, types) &&
+  return ((StandsFor(node, "ADD") && one_shape) || StandsFor(node, "SUB")) && Shifts(node, types) &&
          std::max(scale(0), scale(1)) == scale(2);
 }
 

@@ -6,7 +6,7 @@ from .. import functions as F
 from .. import reals as R
 from ..reals import INF, exact, f32, is_nan
 from ..types import invalid, is_power_of_two
-from . import bilinear, litert_hybrid, litert_tables, tflite_lstm, tflite_words
+from . import bilinear, litert_hybrid, litert_tables, litert_vectors, tflite_lstm, tflite_words
 from .base import BINARY32_NUMBERS, Exact, clamp
 
 
@@ -264,7 +264,7 @@ class Tflite(Exact):
         def compute():
             u, w = ([R.half_away(Fraction(v) * Fraction(t.scale) / Fraction(y.scale)) for v in t.data] for t in (a, b))
             return [clamp(u[i] + w[j] * sign, y.quant.lo, y.quant.hi) for i, j in zip(a_at, b_at)]
-        return compute if a.dims == b.dims else None
+        return compute if a.dims == b.dims or call.origin[1] == "SUB" else None
 
     def plan_product(self, call, a_at, b_at):
         """tflite.S6, tflite.S12: MUL."""
@@ -464,6 +464,29 @@ class TfliteLiteRt(TfliteDouble):
 
     builtin = False
 
+    def plan_cast(self, call):
+        return litert_vectors.plan_floats(call, self.builtin) or super().plan_cast(call)
+
+    def plan_norm(self, call, lines):
+        """tflite_float64.S12: L2_NORMALIZATION of 8 bits."""
+        x, y = call.inputs[0], call.outs[0]
+        signed = y.type.code == 1003
+        if call.origin != ("tflite", "L2_NORMALIZATION") or call.attr("p", 2) != 2 or not (
+                x.type.eight and x.type is y.type and x.single and y.single) or (
+                (y.scale, y.offset) != (2.0 ** -7, 0 if signed else 128)) or any(len(line) > 8256 for line in lines):
+            return None
+
+        def compute():
+            out = [None] * len(x.data)
+            for line in lines:
+                d = [x.data[i] - x.offset for i in line]
+                m, e = inverse_root(max(sum(v * v for v in d), 1))
+                for i, v in zip(line, d):
+                    steps = twice(v, m, e - 20 + 7) if signed else twice(v * 128, m, e - 20)
+                    out[i] = clamp(steps + y.offset, y.quant.lo, y.quant.hi)
+            return out
+        return compute
+
     def plan_products(self, call, products):
         return litert_hybrid.plan(call, products, self.builtin) or super().plan_products(call, products)
 
@@ -577,6 +600,19 @@ class TfliteHalfUp(TfliteLiteRt):
             whole = R.half_away(exact(v)) if abs(v) < 2 ** 31 else -2 ** 31
             return R.wrap(whole + y.offset, 32)
         return lambda: [clamp(stored(sum(x.data[i] for i in g)), y.quant.lo, y.quant.hi) for g in groups]
+
+    def plan_cast(self, call):  # tflite_half_up.S12
+        return litert_vectors.plan_bytes(call, upward, away) or super().plan_cast(call)
+
+    def plan_sum(self, call, a_at, b_at, sign):  # tflite_half_up.S13
+        a, b, y = *call.inputs, call.outs[0]
+        plan = super().plan_sum(call, a_at, b_at, sign)
+        if plan is None or call.stem != "add" or not litert_vectors.stands_for(call, "ADD") or not (a.type is b.type is y.type):
+            return plan
+        shifts = not a.type.eight and call.origin_integer("tflite", "pot_scale_int16", 1) and all(
+            is_power_of_two(t.scale) for t in (a, b, y))
+        return plan if shifts else litert_vectors.plan_sum(call, a_at, b_at, (high, pair, twice))
+
     blend_floats = staticmethod(bilinear.blend_by_rows)  # tflite_half_up.S6
     builtin = True  # tflite_half_up.S7
 
