@@ -25,6 +25,7 @@ constexpr std::array kReferenceKernels = {
     ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, "tflite-float64"},
     ProfileRule{kHybrids, "FLOAT", When::kHybrid, "tflite-float64"},
     ProfileRule{kProducts, "FLOAT", When::kQuantizedWeights, ""},
+    ProfileRule{"RESIZE_BILINEAR", "FLOAT", When::kAlways, ""},
     ProfileRule{"*", "FLOAT", When::kAlways, "float32"},
     ProfileRule{"*", "*", When::kAlways, "tflite-float64"},
 };
@@ -33,6 +34,7 @@ constexpr std::array kBuiltinKernels = {
     ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, "tflite-half-up"},
     ProfileRule{kHybrids, "FLOAT", When::kHybrid, "tflite-half-up"},
     ProfileRule{kProducts, "FLOAT", When::kQuantizedWeights, ""},
+    ProfileRule{"RESIZE_BILINEAR", "FLOAT", When::kAlways, ""},
     ProfileRule{"*", "FLOAT", When::kAlways, "float32"},
     ProfileRule{"*", "*", When::kAlways, "tflite-half-up"},
 };
@@ -51,6 +53,7 @@ constexpr std::array kXnnpack = {
     ProfileRule{kProducts, "FLOAT", When::kQuantizedWeights, ""},
     ProfileRule{"QUANTIZE", "FLOAT", When::kToByte, "xnnpack"},
     ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, "tflite-half-up"},
+    ProfileRule{"RESIZE_BILINEAR", "FLOAT", When::kAlways, ""},
     ProfileRule{"*", "FLOAT", When::kAlways, "xnnpack"},
     ProfileRule{"*", "*", When::kAlways, "tflite-half-up"},
 };
@@ -66,9 +69,9 @@ constexpr std::array kOnnxRuntimeUnoptimized = {
 
 constexpr std::array kProfiles = {
     Profile{"litert-reference", "LiteRT 2.3, x86-64, BUILTIN_REF", true, kReferenceKernels},
-    Profile{"litert-x86", "LiteRT 2.3, x86-64 with AVX2, BUILTIN_WITHOUT_DEFAULT_DELEGATES", true,
+    Profile{"litert-x86", "LiteRT 2.3, x86-64, BUILTIN_WITHOUT_DEFAULT_DELEGATES", true,
             kBuiltinKernels},
-    Profile{"litert-xnnpack", "LiteRT 2.3, x86-64 with AVX2, its XNNPACK delegate", true, kXnnpack},
+    Profile{"litert-xnnpack", "LiteRT 2.3, x86-64, its XNNPACK delegate", true, kXnnpack},
     Profile{"onnxruntime", "ONNX Runtime 1.32, x86-64", false, kOnnxRuntime},
     Profile{"onnxruntime-unoptimized", "ONNX Runtime 1.32, x86-64, graph optimizations disabled",
             false, kOnnxRuntimeUnoptimized},
