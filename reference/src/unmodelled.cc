@@ -70,6 +70,12 @@ bool Combines(const TypedNode& typed) {
          HasShiftedSum(typed.arithmetic, typed.node, types, typed.one_shape);
 }
 
+// tflite_float64.S14.
+bool Divides(const TypedNode& typed) {
+  return typed.Has(1) &&
+         HasDivKernel(typed.arithmetic, typed.node, {*typed.inputs[0], *typed.inputs[1], typed.y});
+}
+
 // tflite_float64.S3.
 bool IsMean(const TypedNode& typed) {
   return HasMeanKernel(typed.arithmetic, typed.node, *typed.inputs[0], typed.y);
@@ -229,6 +235,7 @@ constexpr std::array kRows = {
     Row{"Concat", Moves},
     Row{"Conv", Multiplies},
     Row{"ConvTranspose", Multiplies},
+    Row{"Div", Divides},
     Row{"Dropout", Moves},
     Row{"Equal", Compares},
     Row{"Exp", HasTable},

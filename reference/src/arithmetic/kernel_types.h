@@ -66,6 +66,9 @@ bool HasSwishKernel(const Arithmetic& arithmetic, const ValueType& x, const Valu
 /// LpNormalization of 8 bits, a node that stands for L2_NORMALIZATION: tflite_float64.S12.
 bool HasNormKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
                    const ValueType& y);
+/// Div of a and b to y, a node that stands for DIV or has no origin: tflite_float64.S14.
+bool HasDivKernel(const Arithmetic& arithmetic, const format::Node& node,
+                  const std::array<ValueType, 3>& types);
 /// LogSoftmax of 8 bits: tflite_float64.S11.
 bool HasLogSoftmaxKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y);
 /// FULLY_CONNECTED of FLOAT by INT8Q; `bias` may be nullptr.  Source: tflite.S14.

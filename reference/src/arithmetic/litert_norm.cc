@@ -35,14 +35,6 @@ class Line {
 
 }  // namespace
 
-bool HasNormKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
-                   const ValueType& y) {
-  return arithmetic.litert != Arithmetic::LiteRt::kNone && StandsFor(node, "L2_NORMALIZATION") &&
-         HasUnaryKernel(x, y, false) && y.quantization->scale[0] == 0x1p-7F &&
-         format::OffsetAt(*y.quantization, 0) ==
-             (y.elem_type == format::ElementType::kInt8Q ? 0 : 128);
-}
-
 // Source: LiteRT's kernels/l2norm.cc, kernels/internal/reference/{,integer_ops/}l2normalization.h.
 Result<std::optional<format::Tensor>> RunLiteRtNorm(const Call& call) {
   const format::Tensor* x = call.Input(0);

@@ -467,6 +467,34 @@ class TfliteLiteRt(TfliteDouble):
     def plan_cast(self, call):
         return litert_vectors.plan_floats(call, self.builtin) or super().plan_cast(call)
 
+    def plan_quotient(self, call, a_at, b_at, otherwise):
+        """tflite_float64.S14: DIV; `otherwise`: the results where a divisor is 0."""
+        a, b, y = *call.inputs, call.outs[0]
+        if not litert_vectors.stands_for(call, "DIV") or not (a.type is b.type is y.type) or not (
+                a.single and b.single and y.single) or not (
+                a.type.eight or a.type.code == 1005 and not (a.offset or b.offset or y.offset)):
+            return None
+        M = R.div32(a.scale, f32(b.scale * y.scale))
+        if not 2.0 ** -15 <= M < 2.0 ** 13:
+            return None
+        m, e = pair(M)
+
+        def one(d, n):
+            if n < 0:
+                d, n = -d, -n
+            doublings = n.bit_length() - 1
+            room = 31 - (d if d >= 0 else -d - 1).bit_length()
+            h = high(high(d << room, fixed_inverse(n << 30 - doublings)), m)
+            r = doublings + room - e
+            return pot(h, r) if r < 32 else (h >> r - 32) + (h >= 0)
+
+        def compute():
+            if any(v == b.offset for v in b.data):
+                return otherwise()
+            return [clamp(one(a.data[i] - a.offset, b.data[j] - b.offset) + y.offset, y.quant.lo, y.quant.hi)
+                    for i, j in zip(a_at, b_at)]
+        return compute
+
     def plan_norm(self, call, lines):
         """tflite_float64.S12: L2_NORMALIZATION of 8 bits."""
         x, y = call.inputs[0], call.outs[0]

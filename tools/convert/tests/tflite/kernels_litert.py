@@ -5,7 +5,7 @@
 
 Needs ai-edge-litert 2.3.0 and numpy. KIND: resize (tflite_float64.S6, tflite_half_up.S6, xnnpack.S10), added (tflite.S12), softmax
 (tflite_float64.S8, tflite.S8), table (tflite_float64.S9 to S11), total (tflite_half_up.S9, xnnpack.S7), norm (tflite_float64.S12),
-quantize (tflite_float64.S13, tflite_half_up.S12), added_bytes (tflite_half_up.S13), conv or connected: FLOAT by int8
+quantize (tflite_float64.S13, tflite_half_up.S12), added_bytes (tflite_half_up.S13), divided (tflite_float64.S14), conv or connected: FLOAT by int8
 weights (tflite_float64.S7, tflite_half_up.S7, xnnpack.S9). Each model runs in LiteRT with its
 reference kernels, its builtin ones and its delegate, and in `qtx` with the profile of each; every element must be equal. Prints for each
 profile how many elements were compared, how many differ, and how many `exact` gives otherwise.
@@ -170,6 +170,24 @@ def quantize(rng):
     return file.bytes("QUANTIZE", operator([x], [y]), [x], [y], 3), [value]
 
 
+def divided(rng):
+    """DIV of 8 bits and int16, by numbers that are not 0."""
+    data_type = int(rng.choice([TYPES.INT8, TYPES.UINT8, TYPES.INT16]))
+    ends = np.iinfo(NUMPY[data_type])
+    a_scale, b_scale = scales(rng, 2)
+    y_scale = a_scale / b_scale * rng.uniform(0.005, 0.5) * (0.01 if data_type == TYPES.INT16 else 1)
+    offsets = [0 if data_type == TYPES.INT16 else int(rng.integers(ends.min, ends.max)) for _ in range(3)]
+    shape = [int(rng.integers(1, 9)), int(rng.integers(1, 300))]
+    b_shape = [shape, shape[1:], [1]][rng.integers(3)]
+    file = File()
+    a = file.tensor("x", shape, data_type, a_scale, offsets[0])
+    b = file.tensor("w", b_shape, data_type, b_scale, offsets[1])
+    y = file.tensor("y", shape, data_type, y_scale, offsets[2])
+    divisors = drawn(rng, b_shape, data_type)
+    divisors[divisors == offsets[1]] = offsets[1] + 1
+    return file.bytes("DIV", operator([a, b], [y], "DivOptions"), [a, b], [y], 2), [drawn(rng, shape, data_type), divisors]
+
+
 def norm(rng):
     """L2_NORMALIZATION of 8 bits."""
     data_type = int(rng.choice([TYPES.INT8, TYPES.UINT8]))
@@ -236,7 +254,7 @@ def total(rng):
 
 
 KINDS = {"resize": resize, "conv": conv, "connected": connected, "added": added, "softmax": softmax, "table": table, "total": total,
-         "added_bytes": added_bytes, "quantize": quantize, "norm": norm}
+         "added_bytes": added_bytes, "quantize": quantize, "norm": norm, "divided": divided}
 
 
 class Comparison:
