@@ -44,7 +44,7 @@ constexpr std::array kXnnpack = {
     ProfileRule{"MUL CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED TRANSPOSE_CONV LOGISTIC TANH",
                 kBytes, When::kAlways, "xnnpack"},
     ProfileRule{"ADD SUB", kBytes, When::kSums, "xnnpack"},
-    ProfileRule{"BATCH_MATMUL", "INT8Q", When::kConstantMatrix, "xnnpack"},
+    ProfileRule{"BATCH_MATMUL", "INT8Q", When::kNoOffset, "xnnpack"},
     ProfileRule{"LEAKY_RELU QUANTIZE", kBytes, When::kEighths, "xnnpack"},
     ProfileRule{"LEAKY_RELU MEAN SUM RESIZE_BILINEAR", kBytes, When::kNoOrigin, ""},
     ProfileRule{"MEAN SUM RESIZE_BILINEAR", kBytes, When::kAlways, "xnnpack"},
@@ -213,9 +213,8 @@ bool IsHybrid(const format::Model& model, const format::Node& node) {
 }
 
 // The delegate takes no w with an offset.
-bool HasConstantMatrix(const format::Model& model, const format::Node& node) {
-  if (InitializerOf(model, node, 1) == nullptr) return false;
-  const format::TensorType* w = TypeOf(model, node.inputs[1]);
+bool HasNoOffset(const format::Model& model, const format::Node& node) {
+  const format::TensorType* w = node.inputs.size() > 1 ? TypeOf(model, node.inputs[1]) : nullptr;
   if (w == nullptr || !w->quantization) return true;
   return w->quantization->offset_tensor.empty() &&
          std::ranges::all_of(w->quantization->offset, [](std::int32_t o) { return o == 0; });
@@ -242,8 +241,8 @@ bool Holds(const ProfileRule& rule, std::string_view kernel, const format::Model
   const format::ElementType x = RealOf(model, node);
   if (!Lists(rule.kernels, kernel) || !Lists(rule.types, format::Name(x))) return false;
   switch (rule.when) {
-    case When::kConstantMatrix:
-      return HasConstantMatrix(model, node);
+    case When::kNoOffset:
+      return HasNoOffset(model, node);
     case When::kToByte:
       return ToByte(model, node);
     case When::kQuantizedWeights:

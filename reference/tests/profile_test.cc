@@ -55,7 +55,7 @@ TEST(Profile, DelegatesAsLiteRtDoes) {
                           Case{"DEPTHWISE_CONV_2D", kInt8, kInt8, true, "xnnpack"},
                           Case{"DEPTHWISE_CONV_2D", kUint8, kUint8, true, "xnnpack"},
                           Case{"BATCH_MATMUL", kInt8, kInt8, true, "xnnpack"},
-                          Case{"BATCH_MATMUL", kInt8, kInt8, false, "tflite-half-up"},
+                          Case{"BATCH_MATMUL", kInt8, kInt8, false, "xnnpack"},
                           Case{"SOFTMAX", kInt8, kInt8, false, "tflite-half-up"},
                           Case{"QUANTIZE", kInt8, kUint8, false, "tflite-half-up"},
                           Case{"QUANTIZE", kInt8, kInt16, false, "tflite-half-up"},
@@ -69,7 +69,7 @@ TEST(Profile, DelegatesAsLiteRtDoes) {
   }
 }
 
-TEST(Profile, DelegatesNoConstantMatrixWithAnOffset) {
+TEST(Profile, DelegatesNoMatrixWithAnOffset) {
   const Profile& profile = **FindProfile("litert-xnnpack");
   constexpr auto kInt8 = ElementType::kInt8Q;
   format::Model model = ModelOf({"BATCH_MATMUL", kInt8, kInt8, true, ""});
@@ -172,7 +172,7 @@ std::string WordsOf(ProfileRule::When when) {
   using When = ProfileRule::When;
   static const std::map<When, std::string> words = {
       {When::kAlways, ""},
-      {When::kConstantMatrix, "w is an initializer without an offset"},
+      {When::kNoOffset, "w has no offset"},
       {When::kToByte, "y has 8 bits"},
       {When::kQuantizedWeights, "w is quantized (dynamic range)"},
       {When::kNoOrigin, "none of TFLite's own nodes"},
