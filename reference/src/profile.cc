@@ -25,16 +25,16 @@ constexpr std::array kReferenceKernels = {
     ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, "tflite-float64"},
     ProfileRule{kHybrids, "FLOAT", When::kHybrid, "tflite-float64"},
     ProfileRule{kProducts, "FLOAT", When::kQuantizedWeights, ""},
+    ProfileRule{"RESIZE_BILINEAR", "FLOAT", When::kAlways, ""},
     ProfileRule{"*", "FLOAT", When::kAlways, "float32"},
     ProfileRule{"*", "*", When::kAlways, "tflite-float64"},
 };
 constexpr std::array kBuiltinKernels = {
     ProfileRule{"MEAN", kBytes, When::kDropsAxes, "tflite-float64"},
-    ProfileRule{"QUANTIZE", kBytes, When::kEqualScales, "tflite-half-up"},
-    ProfileRule{"QUANTIZE", kBytes, When::kToByte, ""},
-    ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, ""},
+    ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, "tflite-half-up"},
     ProfileRule{kHybrids, "FLOAT", When::kHybrid, "tflite-half-up"},
     ProfileRule{kProducts, "FLOAT", When::kQuantizedWeights, ""},
+    ProfileRule{"RESIZE_BILINEAR", "FLOAT", When::kAlways, ""},
     ProfileRule{"*", "FLOAT", When::kAlways, "float32"},
     ProfileRule{"*", "*", When::kAlways, "tflite-half-up"},
 };
@@ -44,17 +44,16 @@ constexpr std::array kXnnpack = {
     ProfileRule{"MUL CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED TRANSPOSE_CONV LOGISTIC TANH",
                 kBytes, When::kAlways, "xnnpack"},
     ProfileRule{"ADD SUB", kBytes, When::kSums, "xnnpack"},
-    ProfileRule{"BATCH_MATMUL", "INT8Q", When::kConstantMatrix, "xnnpack"},
+    ProfileRule{"BATCH_MATMUL", "INT8Q", When::kNoOffset, "xnnpack"},
     ProfileRule{"LEAKY_RELU QUANTIZE", kBytes, When::kEighths, "xnnpack"},
-    ProfileRule{"QUANTIZE", kBytes, When::kEqualScales, "tflite-half-up"},
-    ProfileRule{"QUANTIZE", kBytes, When::kToByte, ""},
     ProfileRule{"LEAKY_RELU MEAN SUM RESIZE_BILINEAR", kBytes, When::kNoOrigin, ""},
     ProfileRule{"MEAN SUM RESIZE_BILINEAR", kBytes, When::kAlways, "xnnpack"},
     ProfileRule{"CONV_2D FULLY_CONNECTED", "FLOAT", When::kDynamic, "xnnpack"},
     ProfileRule{"DEPTHWISE_CONV_2D", "FLOAT", When::kHybrid, "tflite-half-up"},
     ProfileRule{kProducts, "FLOAT", When::kQuantizedWeights, ""},
     ProfileRule{"QUANTIZE", "FLOAT", When::kToByte, "xnnpack"},
-    ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, ""},
+    ProfileRule{"QUANTIZE", "FLOAT", When::kAlways, "tflite-half-up"},
+    ProfileRule{"RESIZE_BILINEAR", "FLOAT", When::kAlways, ""},
     ProfileRule{"*", "FLOAT", When::kAlways, "xnnpack"},
     ProfileRule{"*", "*", When::kAlways, "tflite-half-up"},
 };
@@ -70,9 +69,9 @@ constexpr std::array kOnnxRuntimeUnoptimized = {
 
 constexpr std::array kProfiles = {
     Profile{"litert-reference", "LiteRT 2.3, x86-64, BUILTIN_REF", true, kReferenceKernels},
-    Profile{"litert-x86", "LiteRT 2.3, x86-64 with AVX2, BUILTIN_WITHOUT_DEFAULT_DELEGATES", true,
+    Profile{"litert-x86", "LiteRT 2.3, x86-64, BUILTIN_WITHOUT_DEFAULT_DELEGATES", true,
             kBuiltinKernels},
-    Profile{"litert-xnnpack", "LiteRT 2.3, x86-64 with AVX2, its XNNPACK delegate", true, kXnnpack},
+    Profile{"litert-xnnpack", "LiteRT 2.3, x86-64, its XNNPACK delegate", true, kXnnpack},
     Profile{"onnxruntime", "ONNX Runtime 1.32, x86-64", false, kOnnxRuntime},
     Profile{"onnxruntime-unoptimized", "ONNX Runtime 1.32, x86-64, graph optimizations disabled",
             false, kOnnxRuntimeUnoptimized},
@@ -214,9 +213,8 @@ bool IsHybrid(const format::Model& model, const format::Node& node) {
 }
 
 // The delegate takes no w with an offset.
-bool HasConstantMatrix(const format::Model& model, const format::Node& node) {
-  if (InitializerOf(model, node, 1) == nullptr) return false;
-  const format::TensorType* w = TypeOf(model, node.inputs[1]);
+bool HasNoOffset(const format::Model& model, const format::Node& node) {
+  const format::TensorType* w = node.inputs.size() > 1 ? TypeOf(model, node.inputs[1]) : nullptr;
   if (w == nullptr || !w->quantization) return true;
   return w->quantization->offset_tensor.empty() &&
          std::ranges::all_of(w->quantization->offset, [](std::int32_t o) { return o == 0; });
@@ -243,8 +241,8 @@ bool Holds(const ProfileRule& rule, std::string_view kernel, const format::Model
   const format::ElementType x = RealOf(model, node);
   if (!Lists(rule.kernels, kernel) || !Lists(rule.types, format::Name(x))) return false;
   switch (rule.when) {
-    case When::kConstantMatrix:
-      return HasConstantMatrix(model, node);
+    case When::kNoOffset:
+      return HasNoOffset(model, node);
     case When::kToByte:
       return ToByte(model, node);
     case When::kQuantizedWeights:
@@ -259,8 +257,6 @@ bool Holds(const ProfileRule& rule, std::string_view kernel, const format::Model
       return IsHybrid(model, node);
     case When::kSums:
       return HasSums(model, node);
-    case When::kEqualScales:
-      return ToByte(model, node) && FactorOf(model, node, 0) == 1.0F;
     case When::kDropsAxes:
       return node.origin && DropsAxes(model, node);
     case When::kAlways:

@@ -18,6 +18,7 @@ namespace {
 using format::ElementType;
 
 using Types = std::map<std::string, OutputType, std::less<>>;
+using Shapes = std::map<std::string_view, format::Dims>;  // those without a size that is open
 
 // A node and the types of its values; an absent one has none.
 struct TypedNode {
@@ -26,6 +27,7 @@ struct TypedNode {
   std::vector<std::optional<ValueType>> inputs;
   ValueType y;
   bool constant_matrix = false;  // input 1 is an initializer of rank 2
+  bool one_shape = true;         // inputs 0 and 1 are not declared with two
 
   bool Has(std::size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
   format::Attributes attributes() const { return format::Attributes(node); }
@@ -65,7 +67,13 @@ bool Combines(const TypedNode& typed) {
   if (!typed.Has(1)) return false;
   const std::array<ValueType, 3> types = {*typed.inputs[0], *typed.inputs[1], typed.y};
   return HasBinaryKernel(typed.arithmetic, typed.node, types) ||
-         HasShiftedSum(typed.arithmetic, typed.node, types);
+         HasShiftedSum(typed.arithmetic, typed.node, types, typed.one_shape);
+}
+
+// tflite_float64.S14.
+bool Divides(const TypedNode& typed) {
+  return typed.Has(1) &&
+         HasDivKernel(typed.arithmetic, typed.node, {*typed.inputs[0], *typed.inputs[1], typed.y});
 }
 
 // tflite_float64.S3.
@@ -116,6 +124,10 @@ bool IsSwish(const TypedNode& typed) {
 
 bool IsLogSoftmax(const TypedNode& typed) {
   return AllFloat(typed) || HasLogSoftmaxKernel(typed.arithmetic, *typed.inputs[0], typed.y);
+}
+
+bool IsNorm(const TypedNode& typed) {
+  return HasNormKernel(typed.arithmetic, typed.node, *typed.inputs[0], typed.y);
 }
 
 bool IsRsqrt(const TypedNode& typed) {
@@ -223,6 +235,7 @@ constexpr std::array kRows = {
     Row{"Concat", Moves},
     Row{"Conv", Multiplies},
     Row{"ConvTranspose", Multiplies},
+    Row{"Div", Divides},
     Row{"Dropout", Moves},
     Row{"Equal", Compares},
     Row{"Exp", HasTable},
@@ -242,6 +255,7 @@ constexpr std::array kRows = {
     Row{"Less", Compares},
     Row{"LessOrEqual", Compares},
     Row{"LogSoftmax", IsLogSoftmax},
+    Row{"LpNormalization", IsNorm},
     Row{"MatMul", Multiplies},
     Row{"Max", Moves},
     Row{"Min", Moves},
@@ -318,6 +332,32 @@ Result<Types> DeclaredTypes(const format::Model& model) {
   return types;
 }
 
+Shapes DeclaredShapes(const format::Model& model) {
+  Shapes shapes;
+  for (const auto* values : {&model.graph.inputs, &model.graph.values, &model.graph.outputs}) {
+    for (const format::ValueInfo& value : *values) {
+      const auto fixed =
+          value.type && value.type->shape ? format::FixedDims(*value.type->shape) : std::nullopt;
+      if (fixed) shapes[value.name] = *fixed;
+    }
+  }
+  for (const format::TensorData& data : model.graph.initializers) {
+    shapes.try_emplace(data.name, data.dims);
+  }
+  return shapes;
+}
+
+bool IsConstantMatrix(const format::Model& model, const Shapes& shapes, std::string_view name) {
+  const auto& constants = model.graph.initializers;
+  return std::ranges::find(constants, name, &format::TensorData::name) != constants.end() &&
+         shapes.at(name).size() == 2;
+}
+
+bool MayHaveOneShape(const Shapes& shapes, std::string_view a, std::string_view b) {
+  const auto of_a = shapes.find(a), of_b = shapes.find(b);
+  return of_a == shapes.end() || of_b == shapes.end() || of_a->second == of_b->second;
+}
+
 // "FLOAT by INT8Q to FLOAT"
 std::string Spelled(const TypedNode& typed) {
   std::string text;
@@ -340,12 +380,7 @@ Result<std::vector<Unmodelled>> FindUnmodelled(const format::Model& model,
     const auto found = types.find(name);
     return found == types.end() ? undeclared : found->second;
   };
-  std::map<std::string_view, std::size_t> ranks;  // of initializers
-  for (const format::TensorData& data : model.graph.initializers) {
-    const format::ValueInfo* info = model.graph.FindValue(data.name);
-    const bool shaped = info != nullptr && info->type && info->type->shape;
-    ranks[data.name] = shaped ? info->type->shape->size() : data.dims.size();
-  }
+  const Shapes shapes = DeclaredShapes(model);
   std::vector<Unmodelled> found;
   for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
     const format::Node& node = model.graph.nodes[i];
@@ -357,8 +392,10 @@ Result<std::vector<Unmodelled>> FindUnmodelled(const format::Model& model,
     for (const std::string& name : node.inputs) {
       typed.inputs.push_back(name.empty() ? std::nullopt : std::optional<ValueType>(type_of(name)));
     }
-    const auto rank = node.inputs.size() > 1 ? ranks.find(node.inputs[1]) : ranks.end();
-    typed.constant_matrix = rank != ranks.end() && rank->second == 2;
+    if (node.inputs.size() > 1) {
+      typed.constant_matrix = IsConstantMatrix(model, shapes, node.inputs[1]);
+      typed.one_shape = MayHaveOneShape(shapes, node.inputs[0], node.inputs[1]);
+    }
     if (IsStated(typed)) continue;
     found.push_back({NodeName(model, i), "'" + std::string(row->name) + "' states no " +
                                              node.op_type + " of " + Spelled(typed) +

@@ -55,9 +55,9 @@ TEST(Profile, DelegatesAsLiteRtDoes) {
                           Case{"DEPTHWISE_CONV_2D", kInt8, kInt8, true, "xnnpack"},
                           Case{"DEPTHWISE_CONV_2D", kUint8, kUint8, true, "xnnpack"},
                           Case{"BATCH_MATMUL", kInt8, kInt8, true, "xnnpack"},
-                          Case{"BATCH_MATMUL", kInt8, kInt8, false, "tflite-half-up"},
+                          Case{"BATCH_MATMUL", kInt8, kInt8, false, "xnnpack"},
                           Case{"SOFTMAX", kInt8, kInt8, false, "tflite-half-up"},
-                          Case{"QUANTIZE", kInt8, kUint8, false, ""},
+                          Case{"QUANTIZE", kInt8, kUint8, false, "tflite-half-up"},
                           Case{"QUANTIZE", kInt8, kInt16, false, "tflite-half-up"},
                           Case{"QUANTIZE", kFloat, kInt8, false, "xnnpack"},
                           Case{"LEAKY_RELU", kUint8, kUint8, false, "tflite-half-up"},
@@ -69,7 +69,7 @@ TEST(Profile, DelegatesAsLiteRtDoes) {
   }
 }
 
-TEST(Profile, DelegatesNoConstantMatrixWithAnOffset) {
+TEST(Profile, DelegatesNoMatrixWithAnOffset) {
   const Profile& profile = **FindProfile("litert-xnnpack");
   constexpr auto kInt8 = ElementType::kInt8Q;
   format::Model model = ModelOf({"BATCH_MATMUL", kInt8, kInt8, true, ""});
@@ -87,12 +87,14 @@ TEST(Profile, DelegatesNoConstantMatrixWithAnOffset) {
 
 TEST(Profile, NamesNodesWithoutAKernel) {
   const Profile& profile = **FindProfile("litert-xnnpack");
-  const auto assigned =
-      Assign(profile, ModelOf({"QUANTIZE", ElementType::kInt8Q, ElementType::kUint8Q, false, ""}));
+  format::Model model = ModelOf({"MEAN", ElementType::kInt8Q, ElementType::kInt8Q, false, ""});
+  model.graph.nodes[0].op_type = "ReduceMean";
+  model.graph.nodes[0].origin.reset();
+  const auto assigned = Assign(profile, model);
   EXPECT_EQ(assigned.by_node.at("y"), "exact");
   ASSERT_EQ(assigned.unknown.size(), 1U);
   EXPECT_EQ(assigned.unknown[0].says,
-            "'litert-xnnpack' knows no kernel QUANTIZE of INT8Q: computed as in exact");
+            "'litert-xnnpack' knows no kernel MEAN of INT8Q: computed as in exact");
 }
 
 format::Quantization Scaled(float scale) {
@@ -170,7 +172,7 @@ std::string WordsOf(ProfileRule::When when) {
   using When = ProfileRule::When;
   static const std::map<When, std::string> words = {
       {When::kAlways, ""},
-      {When::kConstantMatrix, "w is an initializer without an offset"},
+      {When::kNoOffset, "w has no offset"},
       {When::kToByte, "y has 8 bits"},
       {When::kQuantizedWeights, "w is quantized (dynamic range)"},
       {When::kNoOrigin, "none of TFLite's own nodes"},
@@ -178,7 +180,6 @@ std::string WordsOf(ProfileRule::When when) {
       {When::kDynamic, "w as xnnpack.S9 takes it"},
       {When::kHybrid, "w as tflite_float64.S7 takes it"},
       {When::kSums, "ratios of xnnpack.C2"},
-      {When::kEqualScales, "y has 8 bits and the scale of x"},
       {When::kDropsAxes, "without keep_dims: a Reshape follows"},
   };
   return Sorted(Words(words.at(when)));

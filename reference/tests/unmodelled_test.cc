@@ -57,6 +57,23 @@ TEST(Unmodelled, NamesComparisonsOfQuantizedValues) {
                           "computed as in exact [tflite.S11]"));
 }
 
+// tflite.S12: LiteRT ends where it should broadcast an addend of an ADD that shifts.
+TEST(Unmodelled, NamesBroadcastSumsOfPowersOfTwo) {
+  OutputType word{ElementType::kInt16Q, Q({0.5F})};
+  for (const std::string op : {"Add", "Sub"}) {
+    format::Model model = OneNode(op, word, word, word);
+    model.graph.nodes[0].origin.emplace();
+    model.graph.nodes[0].origin->framework = "tflite";
+    model.graph.nodes[0].origin->op_type = op == "Add" ? "ADD" : "SUB";
+    EXPECT_THAT(Says(model), IsEmpty());
+    model.graph.inputs[0].type->shape = format::ToShape(format::Dims{2, 3});
+    model.graph.values[0].type->shape = format::ToShape(format::Dims{3});
+    EXPECT_THAT(Says(model).size(), op == "Add" ? 1U : 0U);
+    model.graph.values[0].type->shape = format::ToShape(format::Dims{2, 3});
+    EXPECT_THAT(Says(model), IsEmpty());
+  }
+}
+
 // tflite_float64.S3 and .S4 state what tflite does not.
 TEST(Unmodelled, KnowsTheKernelsOfLiteRt) {
   const auto words = [](float scale) { return OutputType{ElementType::kInt16Q, Q({scale})}; };

@@ -156,8 +156,13 @@ Combiner::Combiner(Binary kind, const format::Node& node, const Arithmetic& arit
     return;
   }
   const std::array<ValueType, 3> types = {a.tensor(), b.tensor(), output->tensor()};
-  if (HasShiftedSum(arithmetic, node, types) && a.tensor().dims == b.tensor().dims) {
+  if (HasShiftedSum(arithmetic, node, types, a.tensor().dims == b.tensor().dims)) {
     PreparePowers();
+    return;
+  }
+  vectors_ = VectorSum::Make(arithmetic, node, a, b, *output);
+  if (vectors_) {
+    path_ = Path::kVectors;
     return;
   }
   if (!HasBinaryKernel(arithmetic, node, types)) return;
@@ -269,6 +274,9 @@ void Combiner::Put(std::int64_t element, std::int64_t ia, std::int64_t ib) {
   if (path_ == Path::kBytes) {
     return output_->PutStored(
         element, ConvertedByte(bytes_->Shifted(a_->stored(ia), b_->stored(ib)), *output_));
+  }
+  if (path_ == Path::kVectors) {
+    return output_->PutStored(element, vectors_->StoredOf(element, ia, ib));
   }
   const std::int64_t a = a_->integer(ia);
   const std::int64_t b = b_->integer(ib);

@@ -1,6 +1,6 @@
 // Element by element: conversion of one value to the output's type, and of two values combined.
-// Source: exact.S1, float32.S3 and .S7, fixed_point.S4, tflite.S5, .S6, .S9 to .S11, xnnpack.S4,
-// glow.S3 and .S4, onnxruntime.S1 and .S2.
+// Source: exact.S1, float32.S3 and .S7, fixed_point.S4, tflite.S5, .S6, .S9 to .S11,
+// tflite_half_up.S13, xnnpack.S4, glow.S3 and .S4, onnxruntime.S1 and .S2.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arithmetic/byte_kernels.h"
+#include "arithmetic/litert_vectors.h"
 #include "arithmetic/output.h"
 #include "arithmetic/requantizer.h"
 #include "operand.h"
@@ -71,7 +72,7 @@ class Combiner {
   std::int64_t ShiftedSum(std::int64_t a, std::int64_t b) const;
 
   // kReals: as the domain says. The others take three 8-bit tensors with one scale each.
-  enum class Path { kReals, kProduct, kShifted, kPowers, kCommonShift, kEach, kBytes };
+  enum class Path { kReals, kProduct, kShifted, kPowers, kCommonShift, kEach, kBytes, kVectors };
 
   Binary kind_;
   Domain domain_;
@@ -89,6 +90,7 @@ class Combiner {
   std::int64_t b_mantissa_ = 0;
   int shift_ = 0;
   std::optional<ByteCombiner> bytes_;  // kBytes
+  std::optional<VectorSum> vectors_;   // kVectors
 };
 
 }  // namespace qtx::reference

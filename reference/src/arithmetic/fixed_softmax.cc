@@ -52,15 +52,15 @@ int64_t Exponential(int64_t a) {
   return result;
 }
 
-// 1 / half in units of 2^-30, of half in units of 2^-31: three steps of Newton's method.
-int64_t Reciprocal(int64_t half) {
+}  // namespace
+
+// Three steps of Newton's method.
+int64_t FixedReciprocal(int64_t half) {
   constexpr int64_t kUnit29 = int64_t{1} << 29;
   int64_t v = 1515870810 + High(half, -1010580540);  // 48/17 - 32/17 * half, in units of 2^-29
   for (int step = 0; step < 3; ++step) v += Saturated(4 * High(v, kUnit29 - High(half, v)));
   return Saturated(2 * v);
 }
-
-}  // namespace
 
 bool HasFixedSoftmax(const Operand& input, std::size_t length, const Output& output) {
   constexpr std::size_t kMost = 4095;  // whose sum has 31 bits
@@ -85,7 +85,7 @@ void PutFixedSoftmaxRow(const Operand& input, std::span<const int64_t> row, Outp
     sum += Halved(exponentials.back(), 31 - kSumBits);
   }
   const int zeros = std::countl_zero(static_cast<std::uint32_t>(sum));
-  const int64_t reciprocal = Reciprocal(sum << (zeros - 1));
+  const int64_t reciprocal = FixedReciprocal(sum << (zeros - 1));
   for (std::size_t k = 0; k < row.size(); ++k) {
     const int64_t share = Halved(High(reciprocal, exponentials[k]), 35 - zeros);
     output->PutStored(row[k], share + output->offset(row[k]));

@@ -16,4 +16,7 @@ bool HasFixedSoftmax(const Operand& input, std::size_t length, const Output& out
 /// One row of stored values.  REQUIRES: HasFixedSoftmax.
 void PutFixedSoftmaxRow(const Operand& input, std::span<const std::int64_t> row, Output* output);
 
+/// 1 / half in units of 2^-30, of half in units of 2^-31.
+std::int64_t FixedReciprocal(std::int64_t half);
+
 }  // namespace qtx::reference

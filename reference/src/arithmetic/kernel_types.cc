@@ -86,12 +86,12 @@ bool HasBinaryKernel(const Arithmetic& arithmetic, const format::Node& node,
 }
 
 bool HasShiftedSum(const Arithmetic& arithmetic, const format::Node& node,
-                   const std::array<ValueType, 3>& types) {
+                   const std::array<ValueType, 3>& types, bool one_shape) {
   if (!HasWideKernels(arithmetic) || !std::ranges::all_of(types, HasOneScale) || !AreWords(types)) {
     return false;
   }
   const auto scale = [&types](std::size_t i) { return types[i].quantization->scale[0]; };
-  return (StandsFor(node, "ADD") || StandsFor(node, "SUB")) && Shifts(node, types) &&
+  return ((StandsFor(node, "ADD") && one_shape) || StandsFor(node, "SUB")) && Shifts(node, types) &&
          std::max(scale(0), scale(1)) == scale(2);
 }
 
@@ -136,6 +136,27 @@ bool HasTableKernel(const Arithmetic& arithmetic, const format::Node& node, cons
   // Beyond these scales tables of 16 bits overflow; of GELU by tanh they hang on libm's last bit.
   return Is8Bit(x) || (x.quantization->scale[0] <= 0x1p-9F &&
                        y.quantization->scale[0] >= 0x1p-30F && !HasTanh(node));
+}
+
+bool HasNormKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
+                   const ValueType& y) {
+  return arithmetic.litert != Arithmetic::LiteRt::kNone && StandsFor(node, "L2_NORMALIZATION") &&
+         HasUnaryKernel(x, y, false) && y.quantization->scale[0] == 0x1p-7F &&
+         format::OffsetAt(*y.quantization, 0) == (y.elem_type == ElementType::kInt8Q ? 0 : 128);
+}
+
+bool HasDivKernel(const Arithmetic& arithmetic, const format::Node& node,
+                  const std::array<ValueType, 3>& types) {
+  const auto& [a, b, y] = types;
+  const bool is_div = !node.origin || node.origin->framework != "tflite" || StandsFor(node, "DIV");
+  if (arithmetic.litert == Arithmetic::LiteRt::kNone || !is_div || a.elem_type != b.elem_type ||
+      a.elem_type != y.elem_type || !std::ranges::all_of(types, HasOneScale) ||
+      !(Is8Bit(a) || AreWords(types))) {
+    return false;
+  }
+  const auto scale = [&types](std::size_t i) { return types[i].quantization->scale[0]; };
+  const float factor = scale(0) / (scale(1) * scale(2));
+  return factor >= 0x1p-15F && factor < 0x1p13F;  // whose shifts are those of 64 bits
 }
 
 bool HasLogSoftmaxKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y) {

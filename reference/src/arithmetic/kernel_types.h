@@ -41,9 +41,10 @@ std::int64_t OriginInt(const format::Node& node, std::string_view name, std::int
 /// .S6, .S12, and the kernels of other systems.
 bool HasBinaryKernel(const Arithmetic& arithmetic, const format::Node& node,
                      const std::array<ValueType, 3>& types);
-/// ADD and SUB that shift one addend, by the power of two of their scales: tflite.S12.
+/// ADD and SUB that shift one addend, by the power of two of their scales; `one_shape`: a and b
+/// have one, which ADD needs.  Source: tflite.S12.
 bool HasShiftedSum(const Arithmetic& arithmetic, const format::Node& node,
-                   const std::array<ValueType, 3>& types);
+                   const std::array<ValueType, 3>& types, bool one_shape);
 bool HasAverageKernel(const Arithmetic& arithmetic, const ValueType& x,
                       const ValueType& y);  // tflite.S7, .S12
 /// MEAN, a node of that origin or of none: tflite_float64.S3, tflite_half_up.S4.
@@ -62,6 +63,12 @@ bool HasTableKernel(const Arithmetic& arithmetic, const format::Node& node, cons
                     const ValueType& y);
 /// HardSwish: tflite_float64.S10.
 bool HasSwishKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y);
+/// LpNormalization of 8 bits, a node that stands for L2_NORMALIZATION: tflite_float64.S12.
+bool HasNormKernel(const Arithmetic& arithmetic, const format::Node& node, const ValueType& x,
+                   const ValueType& y);
+/// Div of a and b to y, a node that stands for DIV or has no origin: tflite_float64.S14.
+bool HasDivKernel(const Arithmetic& arithmetic, const format::Node& node,
+                  const std::array<ValueType, 3>& types);
 /// LogSoftmax of 8 bits: tflite_float64.S11.
 bool HasLogSoftmaxKernel(const Arithmetic& arithmetic, const ValueType& x, const ValueType& y);
 /// FULLY_CONNECTED of FLOAT by INT8Q; `bias` may be nullptr.  Source: tflite.S14.

@@ -21,6 +21,7 @@ Result<std::optional<format::Tensor>> RunConnected(const Call& call) {
 }
 
 constexpr std::array kKernels = {
+    Entry{"Cast", RunLiteRtQuantize},
     Entry{"Clip", RunTfliteRelu},
     Entry{"Conv", RunLiteRtHybrid},
     Entry{"Exp", RunLiteRtTable},
@@ -28,6 +29,7 @@ constexpr std::array kKernels = {
     Entry{"Gemm", RunConnected},
     Entry{"HardSwish", RunLiteRtSwish},
     Entry{"LeakyRelu", RunTfliteLeakyRelu},
+    Entry{"LpNormalization", RunLiteRtNorm},
     Entry{"MatMul", RunLiteRtHybrid},
     Entry{"Pow", RunTfliteRsqrt},
     Entry{"Relu", RunTfliteRelu},

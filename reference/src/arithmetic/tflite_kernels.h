@@ -1,7 +1,7 @@
 // TFLite's kernels that compute otherwise than the operator's own code does in any arithmetic: they
 // look up tables, iterate in fixed point or quantize as they run. And those of XNNPACK.
 // Source: tflite.S9, tflite.S13 to tflite.S16, tflite_float64.S7, tflite_float64.S9,
-// tflite_float64.S10, xnnpack.S8, xnnpack.S9.
+// tflite_float64.S10, tflite_float64.S12, tflite_half_up.S12, xnnpack.S8, xnnpack.S9.
 #pragma once
 
 #include <optional>
@@ -30,12 +30,17 @@ Result<std::optional<format::Tensor>> RunTfliteHybrid(const Call& call);     // 
 Result<std::optional<format::Tensor>> RunLiteRtHybrid(const Call& call);     // tflite_float64.S7
 Result<std::optional<format::Tensor>> RunLiteRtTable(const Call& call);      // tflite_float64.S9
 Result<std::optional<format::Tensor>> RunLiteRtSwish(const Call& call);      // tflite_float64.S10
+Result<std::optional<format::Tensor>> RunLiteRtNorm(const Call& call);       // tflite_float64.S12
+Result<std::optional<format::Tensor>> RunLiteRtQuantize(const Call& call);   // tflite_half_up.S12
 
 /// clamp(half_away(steps) + offset) of an element of `y`; a NaN gives the offset: tflite.S8, .S13.
 std::int64_t StoredHalfAway(float steps, std::int64_t element, const Output& y);
 
 /// The binary32 nearest to tanh(x).
 float Tanh32(float x);
+
+/// 1 / sqrt(value) as a multiplier; of 0 that of 1.  Source: tflite.S16.  REQUIRES: value < 2^29.
+FixedMultiplier InverseRoot(std::int64_t value);
 
 /// value * multiplier with the two roundings of tflite.S3.
 std::int64_t MultiplyTwice(std::int64_t value, FixedMultiplier multiplier);

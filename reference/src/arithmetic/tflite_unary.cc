@@ -70,10 +70,12 @@ int64_t Shifted(int64_t value, int bits) {
                              std::numeric_limits<std::int32_t>::max());
 }
 
+}  // namespace
+
 // 1 / sqrt(value) by five steps of Newton's method in 3 integer bits from the guess 1: tflite.S16.
 FixedMultiplier InverseRoot(int64_t value) {
   if (value <= 1) return {std::numeric_limits<std::int32_t>::max(), 0};
-  // value in [2^27, 2^29), a power of four away: its own bits here are at most 16.
+  // value in [2^27, 2^29), a power of four away.
   const int zeros = std::countl_zero(static_cast<std::uint32_t>(value));
   const int pairs = (zeros - 1) / 2 - 1;
   const int64_t input = (value << (2 * pairs)) >> 1;
@@ -87,8 +89,6 @@ FixedMultiplier InverseRoot(int64_t value) {
   constexpr int64_t kHalfRootOfTwo = 1518500250;  // of 2^31
   return {static_cast<std::int32_t>(Product(x, kHalfRootOfTwo)), pairs - 11};
 }
-
-}  // namespace
 
 // MPFR rounds correctly to as many bits as the result has.
 float Tanh32(float x) {

@@ -6,7 +6,7 @@ from .. import functions as F
 from .. import reals as R
 from ..reals import INF, exact, f32, is_nan
 from ..types import invalid, is_power_of_two
-from . import bilinear, litert_hybrid, litert_tables, tflite_lstm, tflite_words
+from . import bilinear, litert_hybrid, litert_tables, litert_vectors, tflite_lstm, tflite_words
 from .base import BINARY32_NUMBERS, Exact, clamp
 
 
@@ -264,7 +264,7 @@ class Tflite(Exact):
         def compute():
             u, w = ([R.half_away(Fraction(v) * Fraction(t.scale) / Fraction(y.scale)) for v in t.data] for t in (a, b))
             return [clamp(u[i] + w[j] * sign, y.quant.lo, y.quant.hi) for i, j in zip(a_at, b_at)]
-        return compute if a.dims == b.dims else None
+        return compute if a.dims == b.dims or call.origin[1] == "SUB" else None
 
     def plan_product(self, call, a_at, b_at):
         """tflite.S6, tflite.S12: MUL."""
@@ -464,6 +464,57 @@ class TfliteLiteRt(TfliteDouble):
 
     builtin = False
 
+    def plan_cast(self, call):
+        return litert_vectors.plan_floats(call, self.builtin) or super().plan_cast(call)
+
+    def plan_quotient(self, call, a_at, b_at, otherwise):
+        """tflite_float64.S14: DIV; `otherwise`: the results where a divisor is 0."""
+        a, b, y = *call.inputs, call.outs[0]
+        if not litert_vectors.stands_for(call, "DIV") or not (a.type is b.type is y.type) or not (
+                a.single and b.single and y.single) or not (
+                a.type.eight or a.type.code == 1005 and not (a.offset or b.offset or y.offset)):
+            return None
+        M = R.div32(a.scale, f32(b.scale * y.scale))
+        if not 2.0 ** -15 <= M < 2.0 ** 13:
+            return None
+        m, e = pair(M)
+
+        def one(d, n):
+            if n < 0:
+                d, n = -d, -n
+            doublings = n.bit_length() - 1
+            room = 31 - (d if d >= 0 else -d - 1).bit_length()
+            h = high(high(d << room, fixed_inverse(n << 30 - doublings)), m)
+            r = doublings + room - e
+            return pot(h, r) if r < 32 else (h >> r - 32) + (h >= 0)
+
+        def compute():
+            if any(v == b.offset for v in b.data):
+                return otherwise()
+            return [clamp(one(a.data[i] - a.offset, b.data[j] - b.offset) + y.offset, y.quant.lo, y.quant.hi)
+                    for i, j in zip(a_at, b_at)]
+        return compute
+
+    def plan_norm(self, call, lines):
+        """tflite_float64.S12: L2_NORMALIZATION of 8 bits."""
+        x, y = call.inputs[0], call.outs[0]
+        signed = y.type.code == 1003
+        if call.origin != ("tflite", "L2_NORMALIZATION") or call.attr("p", 2) != 2 or not (
+                x.type.eight and x.type is y.type and x.single and y.single) or (
+                (y.scale, y.offset) != (2.0 ** -7, 0 if signed else 128)) or any(len(line) > 8256 for line in lines):
+            return None
+
+        def compute():
+            out = [None] * len(x.data)
+            for line in lines:
+                d = [x.data[i] - x.offset for i in line]
+                m, e = inverse_root(max(sum(v * v for v in d), 1))
+                for i, v in zip(line, d):
+                    steps = twice(v, m, e - 20 + 7) if signed else twice(v * 128, m, e - 20)
+                    out[i] = clamp(steps + y.offset, y.quant.lo, y.quant.hi)
+            return out
+        return compute
+
     def plan_products(self, call, products):
         return litert_hybrid.plan(call, products, self.builtin) or super().plan_products(call, products)
 
@@ -577,6 +628,19 @@ class TfliteHalfUp(TfliteLiteRt):
             whole = R.half_away(exact(v)) if abs(v) < 2 ** 31 else -2 ** 31
             return R.wrap(whole + y.offset, 32)
         return lambda: [clamp(stored(sum(x.data[i] for i in g)), y.quant.lo, y.quant.hi) for g in groups]
+
+    def plan_cast(self, call):  # tflite_half_up.S12
+        return litert_vectors.plan_bytes(call, upward, away) or super().plan_cast(call)
+
+    def plan_sum(self, call, a_at, b_at, sign):  # tflite_half_up.S13
+        a, b, y = *call.inputs, call.outs[0]
+        plan = super().plan_sum(call, a_at, b_at, sign)
+        if plan is None or call.stem != "add" or not litert_vectors.stands_for(call, "ADD") or not (a.type is b.type is y.type):
+            return plan
+        shifts = not a.type.eight and call.origin_integer("tflite", "pot_scale_int16", 1) and all(
+            is_power_of_two(t.scale) for t in (a, b, y))
+        return plan if shifts else litert_vectors.plan_sum(call, a_at, b_at, (high, pair, twice))
+
     blend_floats = staticmethod(bilinear.blend_by_rows)  # tflite_half_up.S6
     builtin = True  # tflite_half_up.S7
 

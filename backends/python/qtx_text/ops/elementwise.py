@@ -32,18 +32,19 @@ def binary(name, stem, function, sign=0):
         a, b, y = *call.inputs, call.outs[0]
         a_at, b_at = broadcast_index(a.dims, y.dims), broadcast_index(b.dims, y.dims)
         kernel = None
-        if sign:
-            kernel = call.plan_kernel("sum", a_at=a_at, b_at=b_at, sign=sign)
-        elif name == "Mul":
-            kernel = call.plan_kernel("product", a_at=a_at, b_at=b_at)
-        if kernel:
-            return lambda: [kernel()]
 
         def compute():
             n = call.numbers
             p, q, f = n.of(a), n.of(b), function(n)
             return [call.store([f(p[i], q[j]) for i, j in zip(a_at, b_at)])]
-        return compute
+
+        if sign:
+            kernel = call.plan_kernel("sum", a_at=a_at, b_at=b_at, sign=sign)
+        elif name == "Mul":
+            kernel = call.plan_kernel("product", a_at=a_at, b_at=b_at)
+        elif name == "Div":
+            kernel = call.plan_kernel("quotient", a_at=a_at, b_at=b_at, otherwise=lambda: compute()[0])
+        return (lambda: [kernel()]) if kernel else compute
     declare(name, stem, (2, 2), infer, plan, shape="C3")
 
 

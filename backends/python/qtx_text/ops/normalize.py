@@ -348,6 +348,11 @@ class LpNormalization:
         return [call.dims(0)]
 
     @staticmethod
+    def kernel(call):
+        x = call.inputs[0]
+        return call.plan_kernel("norm", lines=lines(x.dims, call.axis("C2", -1, len(x.dims))))
+
+    @staticmethod
     def compute(call):
         x, n = call.inputs[0], call.numbers
         v, out = n.of(x), [None] * len(x.data)

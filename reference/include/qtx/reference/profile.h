@@ -17,15 +17,14 @@ namespace qtx::reference {
 struct ProfileRule {
   std::string_view kernels;  // names between blanks; "*": all
   std::string_view types;    // of the first real input: names of element types, "*": all
-  // kConstantMatrix: input 1 is an initializer without an offset.  kToByte: the output is INT8Q or
+  // kNoOffset: input 1 has none.  kToByte: the output is INT8Q or
   // UINT8Q.  kQuantizedWeights: input 1 is of a quantized type.  kNoOrigin: the node has no origin
   // of the framework.  kEighths: it has one, x and y one type, and xnnpack.C3 takes their scales.
   // kDynamic: xnnpack.S9 takes the weights.  kHybrid: tflite_float64.S7 does.  kSums: xnnpack.C2
-  // takes the scales.  kEqualScales: of x and y, which is of 8 bits.  kDropsAxes: a Reshape of the
-  // same origin takes its result.
+  // takes the scales.  kDropsAxes: a Reshape of the same origin takes its result.
   enum class When {
     kAlways,
-    kConstantMatrix,
+    kNoOffset,
     kToByte,
     kQuantizedWeights,
     kNoOrigin,
@@ -33,7 +32,6 @@ struct ProfileRule {
     kDynamic,
     kSums,
     kHybrid,
-    kEqualScales,
     kDropsAxes
   } when = When::kAlways;
   std::string_view arithmetic;  // empty: no arithmetic describes this kernel

@@ -23,6 +23,11 @@ std::int64_t OpsetFor(const TfliteFile& file) {
   return gelu ? 20 : 17;
 }
 
+// Vectors of these kernels begin where TFLite's order of elements says: tflite_half_up.S12, .S13.
+bool HangsOnOrder(const TfliteOperator& op) {
+  return op.code == schema::BuiltinOperator::QUANTIZE || op.code == schema::BuiltinOperator::ADD;
+}
+
 }  // namespace
 
 TfliteBuilder::TfliteBuilder(TfliteFile& file, Ledger& ledger)
@@ -256,11 +261,14 @@ Result<std::string> TfliteBuilder::UseInt64(const TfliteOperator& op, int index)
                    std::move(type));
 }
 
-void TfliteBuilder::Append(const TfliteOperator* op, Draft draft,
-                           std::vector<std::string> outputs) {
+void TfliteBuilder::Append(const TfliteOperator* op, Draft draft, std::vector<std::string> outputs,
+                           bool channels_first) {
   const std::string stem = op == nullptr ? outputs[0] : std::to_string(op->index);
   std::optional<format::Origin> origin;
   if (op != nullptr) origin = OriginOf(*op);
+  if (channels_first && HangsOnOrder(*op)) {
+    origin->attributes.push_back(Attribute::Int("channels_first", 1));
+  }
   out_.Add(stem, std::move(draft), std::move(outputs), std::move(origin));
 }
 
@@ -322,7 +330,8 @@ Result<void> TfliteBuilder::Emit(const TfliteOperator& op, Draft draft, int outp
     QTX_RETURN_IF_ERROR(Fuse(activation, output));
     QTX_ASSIGN_OR_RETURN(type, Type(output));
   }
-  Append(&op, std::move(draft), {Define(output, layout, type)});
+  const bool channels_first = layout == Layout::kFirst && type.quantization.has_value();
+  Append(&op, std::move(draft), {Define(output, layout, type)}, channels_first);
   return {};
 }
 

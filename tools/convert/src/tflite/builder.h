@@ -112,7 +112,9 @@ class TfliteBuilder {
                         format::TensorType type);
 
   /// Adds a node whose outputs are values of Inner or AddState.  `op` may be nullptr: no origin.
-  void Append(const TfliteOperator* op, Draft draft, std::vector<std::string> outputs);
+  /// `channels_first`: in Layout::kFirst, which the origin says where TFLite's kernel hangs on it.
+  void Append(const TfliteOperator* op, Draft draft, std::vector<std::string> outputs,
+              bool channels_first = false);
 
   /// Adds graph inputs and outputs and returns the graph.  Errors: kInvalid for a bad input or
   /// output.

@@ -4,7 +4,8 @@
     kernels_litert.py QTX KIND [COUNT] [SEED]
 
 Needs ai-edge-litert 2.3.0 and numpy. KIND: resize (tflite_float64.S6, tflite_half_up.S6, xnnpack.S10), added (tflite.S12), softmax
-(tflite_float64.S8, tflite.S8), table (tflite_float64.S9 to S11), total (tflite_half_up.S9, xnnpack.S7), conv or connected: FLOAT by int8
+(tflite_float64.S8, tflite.S8), table (tflite_float64.S9 to S11), total (tflite_half_up.S9, xnnpack.S7), norm (tflite_float64.S12),
+quantize (tflite_float64.S13, tflite_half_up.S12), added_bytes (tflite_half_up.S13), divided (tflite_float64.S14), conv or connected: FLOAT by int8
 weights (tflite_float64.S7, tflite_half_up.S7, xnnpack.S9). Each model runs in LiteRT with its
 reference kernels, its builtin ones and its delegate, and in `qtx` with the profile of each; every element must be equal. Prints for each
 profile how many elements were compared, how many differ, and how many `exact` gives otherwise.
@@ -93,19 +94,109 @@ def connected(rng):
 
 
 def added(rng):
-    """ADD or SUB of int16, mostly of scales that are powers of two, with either value of `pot_scale_int16`."""
+    """ADD or SUB of int16, mostly of scales that are powers of two, with either value of `pot_scale_int16`; an ADD of such scales has one shape."""
     name, general = ["ADD", "SUB"][rng.integers(2)], bool(rng.integers(2))
-    shape = [int(rng.integers(1, 6)), int(rng.integers(1, 60))]
+    a_shape = b_shape = shape = [int(rng.integers(1, 6)), int(rng.integers(1, 60))]
     y_scale, other = 2.0 ** -int(rng.integers(5, 15)), 2.0 ** -int(rng.integers(0, 16))
     a_scale, b_scale = [y_scale, y_scale * other][::int(rng.choice([1, -1]))]
-    if rng.integers(4) == 0:
+    if rng.integers(2) == 0:
         a_scale *= 0.7
+        shape = a_shape = b_shape = [3, int(rng.integers(1, 1000))]
+    elif name == "SUB" or general:
+        a_shape, b_shape = [(shape, shape), (shape, shape[1:]), ([shape[0], 1], shape)][rng.integers(3)]
     file = File()
-    a = file.tensor("x", shape, TYPES.INT16, a_scale)
-    b = file.tensor("w", shape, TYPES.INT16, b_scale)
+    a = file.tensor("x", a_shape, TYPES.INT16, a_scale)
+    b = file.tensor("w", b_shape, TYPES.INT16, b_scale)
     y = file.tensor("y", shape, TYPES.INT16, y_scale)
     one = operator([a, b], [y], "AddOptions" if name == "ADD" else "SubOptions", potScaleInt16=not general)
-    return file.bytes(name, one, [a, b], [y], 4 if name == "ADD" else 5), [drawn(rng, shape, TYPES.INT16) for _ in range(2)]
+    return file.bytes(name, one, [a, b], [y], 4 if name == "ADD" else 5), [drawn(rng, one, TYPES.INT16) for one in (a_shape, b_shape)]
+
+
+def added_bytes(rng):
+    """ADD or SUB of 8 bits, of all pairs of values or broadcast; or of zeros and much smaller steps, which shows each rounding."""
+    name, data_type = ["ADD", "ADD", "SUB"][rng.integers(3)], int(rng.choice([TYPES.INT8, TYPES.UINT8]))
+    ends = np.iinfo(NUMPY[data_type])
+    a_scale, b_scale = scales(rng, 2)
+    if rng.integers(2):
+        b_scale = a_scale * rng.choice([1, 0.5, 4, 1 / 64, 1 / 1000, 3])
+    y_scale = max(a_scale, b_scale) * (rng.choice([1, 2, 0.5, 1.5]) if rng.integers(2) else rng.uniform(0.3, 2))
+    a_offset, fine = int(rng.integers(ends.min, ends.max)), bool(rng.integers(2))
+    if fine:
+        b_scale = a_scale / rng.uniform(1000, 30000)
+        y_scale = b_scale * rng.uniform(0.5, 1.5)
+    all_of_them = np.arange(ends.min, ends.max + 1, dtype=NUMPY[data_type])
+    n, m, c = (int(rng.integers(1, size)) for size in (4, 9, 50))
+    shapes = [([n, m, m, c], [c]), ([n, m, m, c], [1]), ([1], [n, m, m, c]), ([n, m, m, c], [n, 1, 1, c]), ([n, m, 1, c], [1, m, m, c]),
+              ([n, 1, m, 1], [n, m, m, c]), ([n, 1, m, 1], [1, m, 1, c]), ([n, m, m, c], [n, m, m, 1]), ([n, m, c], [n, m, c])]
+    a_shape, b_shape = ([256, 256], [256, 256]) if not fine and rng.integers(2) else shapes[rng.integers(len(shapes))]
+    file = File()
+    a = file.tensor("x", a_shape, data_type, a_scale, a_offset)
+    b = file.tensor("w", b_shape, data_type, b_scale, int(rng.integers(ends.min, ends.max + 1)))
+    y = file.tensor("y", np.broadcast_shapes(a_shape, b_shape), data_type, y_scale, int(rng.integers(ends.min, ends.max + 1)))
+    model = file.bytes(name, operator([a, b], [y], "AddOptions" if name == "ADD" else "SubOptions"), [a, b], [y], 2)
+    if a_shape == [256, 256]:
+        return model, [one.copy() for one in np.meshgrid(all_of_them, all_of_them)]
+    if fine:
+        return model, [np.full(a_shape, a_offset, NUMPY[data_type]), drawn(rng, b_shape, data_type)]
+    return model, [drawn(rng, one, data_type) for one in (a_shape, b_shape)]
+
+
+def near_ties(rng, count, scale):
+    """Floats at and beside ties of steps of `scale`."""
+    x = np.float32((rng.integers(-200, 201, count) + rng.choice([0.5, -0.5, 0.25], count)) * np.float64(scale))
+    for _ in range(2):
+        x = np.where(rng.integers(2, size=count), x, np.nextafter(x, np.float32(rng.choice([np.inf, -np.inf]))))
+    return x
+
+
+def quantize(rng):
+    """QUANTIZE of FLOAT, 8 bits or int16."""
+    kinds = [TYPES.INT8, TYPES.UINT8, TYPES.INT16]
+    x_type, y_type = int(rng.choice([TYPES.FLOAT32, TYPES.FLOAT32, *kinds])), int(rng.choice(kinds))
+    if x_type == TYPES.INT16 and y_type == TYPES.UINT8:
+        y_type = TYPES.INT8
+    y_scale, count = float(rng.choice([rng.uniform(0.001, 0.1), 2.0 ** -int(rng.integers(1, 9))])), int(rng.choice([rng.integers(1, 40), 2000]))
+    offset = {kind: 0 if kind == TYPES.INT16 else int(rng.integers(np.iinfo(NUMPY[kind]).min, np.iinfo(NUMPY[kind]).max + 1)) for kind in kinds}
+    file = File()
+    if x_type == TYPES.FLOAT32:
+        x = file.tensor("x", [count], x_type)
+        value = near_ties(rng, count, y_scale)
+        if rng.integers(3) == 0:
+            value[rng.integers(0, count, 3)] = rng.choice(np.float32([np.nan, np.inf, -np.inf, 3e9, -3e9, 1e30]), 3)
+    else:
+        x = file.tensor("x", [count], x_type, y_scale * float(rng.choice([1, 2, 0.5, 0.25, 0.125, rng.uniform(0.01, 4)])), offset[x_type])
+        value = drawn(rng, [count], x_type)
+    y = file.tensor("y", [count], y_type, y_scale, offset[y_type])
+    return file.bytes("QUANTIZE", operator([x], [y]), [x], [y], 3), [value]
+
+
+def divided(rng):
+    """DIV of 8 bits and int16, by numbers that are not 0."""
+    data_type = int(rng.choice([TYPES.INT8, TYPES.UINT8, TYPES.INT16]))
+    ends = np.iinfo(NUMPY[data_type])
+    a_scale, b_scale = scales(rng, 2)
+    y_scale = a_scale / b_scale * rng.uniform(0.005, 0.5) * (0.01 if data_type == TYPES.INT16 else 1)
+    offsets = [0 if data_type == TYPES.INT16 else int(rng.integers(ends.min, ends.max)) for _ in range(3)]
+    shape = [int(rng.integers(1, 9)), int(rng.integers(1, 300))]
+    b_shape = [shape, shape[1:], [1]][rng.integers(3)]
+    file = File()
+    a = file.tensor("x", shape, data_type, a_scale, offsets[0])
+    b = file.tensor("w", b_shape, data_type, b_scale, offsets[1])
+    y = file.tensor("y", shape, data_type, y_scale, offsets[2])
+    divisors = drawn(rng, b_shape, data_type)
+    divisors[divisors == offsets[1]] = offsets[1] + 1
+    return file.bytes("DIV", operator([a, b], [y], "DivOptions"), [a, b], [y], 2), [drawn(rng, shape, data_type), divisors]
+
+
+def norm(rng):
+    """L2_NORMALIZATION of 8 bits."""
+    data_type = int(rng.choice([TYPES.INT8, TYPES.UINT8]))
+    ends = np.iinfo(NUMPY[data_type])
+    shape = [int(rng.integers(1, 60)), int(rng.choice([1, 2, 3, 7, 33, 400, 8256]))]
+    file = File()
+    x = file.tensor("x", shape, data_type, 0.1, int(rng.integers(ends.min, ends.max + 1)))
+    y = file.tensor("y", shape, data_type, 2.0 ** -7, 0 if data_type == TYPES.INT8 else 128)
+    return file.bytes("L2_NORMALIZATION", operator([x], [y], "L2NormOptions"), [x], [y], 2), [drawn(rng, shape, data_type)]
 
 
 def softmax(rng):
@@ -162,7 +253,8 @@ def total(rng):
     return file.bytes("SUM", one, [x], [y], 2), [drawn(rng, shape, data_type)]
 
 
-KINDS = {"resize": resize, "conv": conv, "connected": connected, "added": added, "softmax": softmax, "table": table, "total": total}
+KINDS = {"resize": resize, "conv": conv, "connected": connected, "added": added, "softmax": softmax, "table": table, "total": total,
+         "added_bytes": added_bytes, "quantize": quantize, "norm": norm, "divided": divided}
 
 
 class Comparison:

@@ -93,6 +93,26 @@ TEST(TfliteConv, ReadsABiasInTheUnitsOfTheKernel) {
   EXPECT_EQ(std::get<std::string>(back->content), bytes);
 }
 
+// tflite_half_up.S12: vectors of a QUANTIZE begin where TFLite's order says.
+TEST(TfliteQuantize, SaysWhereItsChannelsComeFirst) {
+  for (const bool behind_a_conv : {true, false}) {
+    Conv conv;
+    const int z = conv.maker.Tensor("z", {1, 3, 4, 1}, TensorType::UINT8, 0.5F, 3);
+    if (behind_a_conv) {
+      conv.maker.Operator(BuiltinOperator::CONV_2D, {conv.x, conv.w, conv.b}, {conv.y},
+                          ConvOptions());
+    }
+    conv.maker.Operator(BuiltinOperator::QUANTIZE, {conv.y}, {z}, schema::QuantizeOptionsT());
+    const Conversion conversion =
+        Converted(conv.maker.Bytes({behind_a_conv ? conv.x : conv.y}, {z}));
+    const format::Node* node = FindNode(conversion, "Cast");
+    ASSERT_NE(node, nullptr);
+    const bool says = std::ranges::find(node->origin->attributes, "channels_first",
+                                        &format::Attribute::name) != node->origin->attributes.end();
+    EXPECT_EQ(says, behind_a_conv);
+  }
+}
+
 TEST(TfliteConv, MovesChannelsOfTheWeightsToTheFront) {
   const Conversion conversion = Converted(Conv().Bytes(ConvOptions()));
   const auto weights = format::LoadInitializer(conversion.model, "w");
