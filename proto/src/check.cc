@@ -66,6 +66,7 @@ class Checker {
   void Walk(const char* list, const std::vector<ValueInfo>& values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::string place = Place(list, i, values[i].name);
+      CheckHasName(values[i].name, place);
       const auto [declared, inserted] = typed_.emplace(values[i].name, &values[i]);
       if (!inserted && declared->second->type != values[i].type) {
         findings_.Add("graph.C1", place, "the value is declared again with another type");
@@ -87,6 +88,10 @@ class Checker {
                                              initializer, features_, findings_);
       version_ = std::max(version_, version);
     }
+  }
+
+  void CheckHasName(std::string_view name, const std::string& place) {
+    if (flat_.Bare(name).empty()) findings_.Add("graph.C1", place, "the value has no name");
   }
 
   // quantization.C17, C19 and encoding.C1, of a value that is no initializer; an annotation may be
@@ -113,13 +118,21 @@ class Checker {
     std::set<std::string> seen;
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string place = Place("initializer", i, list[i].name);
+      CheckHasName(list[i].name, place);
       if (!seen.insert(list[i].name).second) {
         findings_.Add("graph.C1", place, "the value is defined twice");
       }
       defined_.insert(list[i].name);
       const auto declared = typed_.find(list[i].name);
       if (declared == typed_.end() || !declared->second->type) continue;
-      CheckInitializerType(view_, list[i], *declared->second->type, place, findings_);
+      const TensorType& type = *declared->second->type;
+      if (const ElementType plain = type.elem_type;
+          !IsQuantized(plain) && plain != ElementType::kUndefined && plain != list[i].data_type) {
+        findings_.Add("graph.C1", place,
+                      FoundExpected("elements of " + std::string(Name(list[i].data_type)),
+                                    std::string(Name(plain)) + ", the type declared"));
+      }
+      CheckInitializerType(view_, list[i], type, place, findings_);
     }
   }
 

@@ -85,8 +85,9 @@ ElementType StorageOf(ElementType type) {
 }
 
 std::optional<ElementType> QuantizedOf(ElementType storage) {
+  if (Find(storage) == nullptr || IsQuantized(storage)) return std::nullopt;
   const auto type = static_cast<ElementType>(static_cast<std::int32_t>(storage) + kQuantizedBase);
-  if (IsQuantized(storage) || !IsQuantized(type)) return std::nullopt;
+  if (!IsQuantized(type)) return std::nullopt;
   return type;
 }
 

@@ -620,6 +620,17 @@ const Broken kBroken[] = {
      [](Parts p) {
        p.model.graph.values.push_back(Value("x", kUint8Q, {2, 4}, 1));
      }},
+    {"graph.C1", "input[1] ''",
+     [](Parts p) { p.model.graph.inputs.push_back(Plain("", kFloat, {1})); }},
+    {"graph.C1", "initializer[1] ''",
+     [](Parts p) {
+       p.model.graph.initializers.push_back(ToTensorData("", *MakeTensor(kFloat, {1})));
+     }},
+    {"graph.C1", "initializer[1] 'f'",
+     [](Parts p) {
+       p.model.graph.values.push_back(Plain("f", kFloat, {1}));
+       p.model.graph.initializers.push_back(ToTensorData("f", *MakeTensor(kInt8, {1})));
+     }},
     {"graph.C2", "node[0]", [](Parts p) { p.model.graph.nodes[0].inputs[0] = "later"; }},
     {"graph.C3", "output[1] 'z'",
      [](Parts p) { p.model.graph.outputs.push_back(Value("z", kInt8Q, {1}, 1)); }},

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 
 namespace qtx::format {
@@ -90,6 +92,9 @@ TEST(ElementType, StorageAndQuantizedTypeAreInverse) {
   }
   EXPECT_EQ(QuantizedOf(ElementType::kFloat16), std::nullopt);
   EXPECT_EQ(QuantizedOf(ElementType::kFloat8E8M0), std::nullopt);
+  for (const auto code : {std::numeric_limits<std::int32_t>::max(),
+                          std::numeric_limits<std::int32_t>::min(), -1, 1000, 2000})
+    EXPECT_EQ(QuantizedOf(static_cast<ElementType>(code)), std::nullopt);
 }
 
 TEST(ElementType, NamesReadBackInAnyCase) {

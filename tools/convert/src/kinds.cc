@@ -90,11 +90,25 @@ format::Model WithoutQuantizers(format::Model model) {
   return model;
 }
 
-// Where a node of `model` has types that the text takes, but stock ONNX does not: what stock ONNX
-// finds in both models.
-std::optional<std::string> TypesOfTheTextAlone(format::Model model, const Error& broken) {
+// The model with reals in the place of quantized values, as one of stock ONNX.
+format::Model OfReals(format::Model model) {
   std::erase_if(model.opset_imports,
                 [](const auto& import) { return import.domain == format::kDomain; });
+  for (auto* list : {&model.graph.inputs, &model.graph.outputs, &model.graph.values}) {
+    for (format::ValueInfo& value : *list) {
+      if (!value.type || !format::IsQuantized(value.type->elem_type)) continue;
+      value.type->elem_type = format::RealTypeOf(*value.type);
+      value.type->quantization.reset();
+    }
+  }
+  return model;
+}
+
+// Where a node of `model` has types or leaves out outputs as the text allows, but stock ONNX does
+// not: what stock ONNX finds in both models.
+std::optional<std::string> AllowedByTheTextAlone(const format::Model& extended,
+                                                 const Error& broken) {
+  const format::Model model = OfReals(extended);
   for (const format::Finding& finding : format::Check(model, "")) {
     if (finding.rule == broken.clause && broken.message.ends_with(finding.message))
       return finding.message;
@@ -103,22 +117,22 @@ std::optional<std::string> TypesOfTheTextAlone(format::Model model, const Error&
 }
 
 // What a model in stock ONNX breaks: kUnsupported for types that the operator has in the newest
-// opset, but not in this one, or that the text alone gives it; else the writer is at fault.
+// opset, but not in this one, and for what the text alone allows; else the writer is at fault.
 std::optional<Error> BrokenByWriter(const format::Model& model, const format::Model& written) {
   auto broken = BrokenRule(written, ErrorCode::kInternal, "internal: the model written");
-  if (!broken || broken->clause != "graph.C7") return broken;
+  if (!broken || (broken->clause != "graph.C7" && broken->clause != "graph.C5")) return broken;
   format::Model newest = written;
   for (format::OpsetImport& opset : newest.opset_imports) {
     if (opset.domain.empty()) opset.version = format::catalogue::kNewestOpset;
   }
   const auto still = BrokenRule(newest, ErrorCode::kInternal, "internal: the model written");
   if (still && still->where == broken->where) {
-    const auto types = TypesOfTheTextAlone(model, *broken);
-    if (!types) return broken;
-    return Error{ErrorCode::kUnsupported, broken->where, "stock ONNX: " + *types, broken->clause};
+    const auto allowed = AllowedByTheTextAlone(model, *broken);
+    if (!allowed) return broken;
+    return Error{ErrorCode::kUnsupported, broken->where, "stock ONNX: " + *allowed, broken->clause};
   }
   return Error{ErrorCode::kUnsupported, broken->where,
-               "stock ONNX has this type in a newer opset than " +
+               "stock ONNX allows this in a newer opset than " +
                    std::to_string(format::OnnxOpset(written)) + ", which --opset asks for",
                broken->clause};
 }
@@ -301,6 +315,10 @@ constexpr std::string_view kShapeOfAxes = "shape.C3";
 // A profile or table makes no nodes: they are those of the model beside it.
 bool IsTable(const Kind& kind) { return kind.takes == Takes::kFiles && kind.write != nullptr; }
 
+bool IsOfOnnx(const Kind& kind) {
+  return kind.read == ReadOnnx || kind.read == ReadAsItIs || kind.read == ReadFloat;
+}
+
 // A loss of statistics is told, and is no reason not to read the rest. What a table or a model of
 // another format brought is recorded.
 Result<void> SettleStatistics(const Source& source, Conversion& conversion) {
@@ -474,6 +492,13 @@ Result<Conversion> Read(const Source& source, const Kind& kind, const Options& o
                  "found subgraph '" + options.subgraph + "', " + std::string(kind.name) +
                      " has no choice of one"};
   }
+  if (!source.onnx && IsOfOnnx(kind)) {  // it begins like a file of another kind
+    Source parsed = FromBytes({}, source.path);
+    auto model = OnnxOf(source);
+    if (!model.has_value()) return At(source.path, model.error());
+    parsed.onnx = *std::move(model);
+    return Read(parsed, kind, options);
+  }
   auto conversion = kind.read(source, options);
   if (!conversion.has_value()) return At(source.path, conversion.error());
   QTX_RETURN_IF_ERROR(SettleStatistics(source, *conversion));
@@ -508,6 +533,10 @@ Result<Export> Write(const format::Model& model, const Kind& kind, const Options
   }
   if (options.unchanged && options.opset == 0 && kind.write == WriteAsItIs)
     return written;  // Read has checked it
+  if (kind.write != WriteAsItIs && format::HasLoweringRecord(model.metadata)) {
+    written->ledger.push_back({"model", "record of lowering", LedgerEntry::Fate::kChanged,
+                               "the record of this lowering takes its place"});
+  }
   if (format::FindMetadata(onnx->metadata, format::kStatisticsKey) != nullptr)
     QTX_RETURN_IF_ERROR(format::RecordStatistics(*onnx));
   auto broken = BrokenByWriter(model, *onnx);

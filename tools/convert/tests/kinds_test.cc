@@ -245,7 +245,7 @@ TEST(Write, AsksForTheOpsetThatHasTheType) {
   ASSERT_FALSE(written.has_value());
   EXPECT_EQ(written.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(written.error().message,
-            "stock ONNX has this type in a newer opset than 17, which --opset asks for");
+            "stock ONNX allows this in a newer opset than 17, which --opset asks for");
 }
 
 // q_linear_mat_mul.C2 asks no more of a scale than that it is one; ONNX has one type for all three.

@@ -135,6 +135,92 @@ TEST(ReadBack, AScaleBelowZeroIsThatOfDequantizeLinear) {
   EXPECT_THAT(back->graph.values[0].type->quantization->scale, testing::ElementsAre(-0.5F));
 }
 
+// dequantize_linear.C2 sets no bound; a computed value of a quantized type has scales above 0.
+TEST(ReadBack, ADequantizeLinearOfScalesBelowZeroStaysANode) {
+  OnnxMaker maker(17);
+  maker.model.opset_imports.push_back({"qtx", 1});
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kInt8, {2, 2})};
+  maker.Initializer<float>("s", ElementType::kFloat, {2}, {-0.5F, 0.0F});
+  maker.Initializer<std::int8_t>("z", ElementType::kInt8, {2}, {2, 1});
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {2, 2})};
+  maker.Node("DequantizeLinear", {"x", "s", "z"}, {"y"}).attributes = {
+      format::Attribute::Int("axis", 0)};
+  for (const char* kind : {"qdq", "qonnx", "qoperator"}) {
+    const auto back = ThereAndBack(maker.model, kind);
+    ASSERT_TRUE(back.has_value()) << back.error().Text();
+    EXPECT_THAT(OpTypes(*back), testing::ElementsAre("DequantizeLinear")) << kind;
+  }
+}
+
+TEST(ReadBack, NnefReadsWindowsUpTo2To24) {
+  const auto padded = [](std::int64_t by) {
+    OnnxMaker maker(17);
+    for (const char* name : {"x", "w", "y"})
+      maker.model.graph.inputs.push_back(
+          OnnxMaker::Value(name, ElementType::kFloat, {1, 1, *name == 'y' ? by + 1 : 1}));
+    maker.model.graph.outputs = {maker.model.graph.inputs.back()};
+    maker.model.graph.inputs.pop_back();
+    maker.Node("Conv", {"x", "w"}, {"y"}).attributes = {format::Attribute::Ints("pads", {by, 0})};
+    return maker.model;
+  };
+  const auto most = ThereAndBack(padded(1 << 24), "nnef");
+  EXPECT_TRUE(most.has_value()) << most.error().Text();
+  EXPECT_THAT(Refusal(padded((1 << 24) + 1), "nnef"), HasSubstr("a size, stride, dilation or pad"));
+}
+
+// one_hot.C1 takes INT4 and top_k.S1 one output alone; the schemas of ONNX do not.
+TEST(ReadBack, StockOnnxLacksWhatTheTextAloneAllows) {
+  OnnxMaker hot(13);
+  hot.model.opset_imports.push_back({"qtx", 1});
+  hot.model.graph.inputs = {OnnxMaker::Value("indices", ElementType::kInt4, {3}),
+                            OnnxMaker::Quantized("off_on", ElementType::kInt16Q, {2})};
+  hot.Initializer<std::int64_t>("depth", ElementType::kInt64, {}, {5});
+  hot.model.graph.outputs = {OnnxMaker::Quantized("y", ElementType::kInt8Q, {3, 5})};
+  hot.Node("OneHot", {"indices", "depth", "off_on"}, {"y"});
+
+  OnnxMaker top(17);
+  top.model.opset_imports.push_back({"qtx", 1});
+  top.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {5})};
+  top.Initializer<std::int64_t>("k", ElementType::kInt64, {1}, {2});
+  top.model.graph.outputs = {OnnxMaker::Value("values", ElementType::kFloat, {2})};
+  top.Node("TopK", {"x", "k"}, {"values"});
+  for (const char* kind : {"qdq", "qonnx", "qoperator"}) {
+    EXPECT_THAT(Refusal(hot.model, kind), HasSubstr("found type INT4, expected FLOAT")) << kind;
+    EXPECT_THAT(Refusal(top.model, kind), HasSubstr("stock ONNX: found 1, expected 2")) << kind;
+  }
+}
+
+TEST(ReadBack, TransposeOfAScalarHasNoAxesInTflite) {
+  OnnxMaker maker(17);
+  maker.model.graph.inputs = {OnnxMaker::Value("x", ElementType::kFloat, {})};
+  maker.model.graph.outputs = {OnnxMaker::Value("y", ElementType::kFloat, {})};
+  maker.Node("Transpose", {"x"}, {"y"});
+  const auto back = ThereAndBack(maker.model, "tflite");
+  ASSERT_TRUE(back.has_value()) << back.error().Text();
+  EXPECT_THAT(OpTypes(*back), testing::ElementsAre("Transpose"));
+}
+
+TEST(ReadBack, TheRecordOfAnotherLoweringIsReplacedAndTold) {
+  format::Model relu = OneNode("Relu", {"x"});
+  relu.metadata = {{std::string(format::kImportsKey), "17:=17-qtx=1"}};
+  const auto written = Write(relu, *FindKind("qdq"), AllowAll());
+  ASSERT_TRUE(written.has_value()) << written.error().Text();
+  EXPECT_TRUE(std::ranges::any_of(written->ledger, [](const LedgerEntry& entry) {
+    return entry.field == "record of lowering" && entry.fate == LedgerEntry::Fate::kChanged;
+  }));
+}
+
+// Bytes 4 to 7, those of TFLite's identifier, are of a name here.
+TEST(ReadBack, AModelThatBeginsLikeTfliteIsBlamedForItsOwnFaults) {
+  format::Model relu = OneNode("Relu", {"x"});
+  relu.producer_name = "TFL3";
+  relu.graph.nodes[0].op_type = "Rely";
+  const auto read = Read(FromBytes(*relu.Serialize(), "renamed"), *FindKind("qtx"), AllowAll());
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kInvalid) << read.error().Text();
+  EXPECT_THAT(read.error().message, HasSubstr("the input breaks a rule"));
+}
+
 // lowering.S5: "17:=17,qtx=1,a=b=1".
 TEST(ReadBack, AGraphWithoutOutputsIsNoFunction) {
   OnnxMaker maker(17);

@@ -1,12 +1,16 @@
 // NNEF: a folder, or a tar of one, with graph.nnef, graph.quant and a binary for each variable.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "qtx/convert/convert.h"
 
 namespace qtx::convert {
+
+/// What a size, stride, dilation or padding of a window may be at most.
+inline constexpr std::int64_t kMostNnefWindow = std::int64_t{1} << 24;
 
 bool IsNnef(const Source& source);
 

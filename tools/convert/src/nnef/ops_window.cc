@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "errors.h"
+#include "nnef/nnef.h"
 #include "nnef/ops.h"
 
 namespace qtx::convert::nnef {
@@ -9,8 +10,6 @@ namespace {
 
 using format::Attribute;
 using format::Dims;
-
-constexpr std::int64_t kMostWindow = std::int64_t{1} << 24;
 
 // The spatial axes of a window, and what an ONNX node says of it.
 struct Window {
@@ -35,7 +34,7 @@ Result<std::vector<std::int64_t>> Steps(const Call& call, std::string_view name,
   QTX_ASSIGN_OR_RETURN(auto steps, call.Ints(name));
   if (steps.empty()) steps.assign(rank, 1);
   const bool good = steps.size() == rank && std::ranges::all_of(steps, [](std::int64_t step) {
-                      return step >= 1 && step <= kMostWindow;
+                      return step >= 1 && step <= kMostNnefWindow;
                     });
   if (good) return steps;
   return call.Wrong(name, std::to_string(rank) + " integers of 1 to 2^24");
@@ -67,8 +66,8 @@ Result<void> Pad(const Call& call, const Dims& input, const std::vector<std::int
           std::max<std::int64_t>(0, (out - 1) * window.stride[i] + taps - input[i]);
       both.insert(both.end(), {total / 2, total - total / 2});
     }
-    const bool good = both[2 * i] >= 0 && both[2 * i] <= kMostWindow && both[2 * i + 1] >= 0 &&
-                      both[2 * i + 1] <= kMostWindow;
+    const bool good = both[2 * i] >= 0 && both[2 * i] <= kMostNnefWindow && both[2 * i + 1] >= 0 &&
+                      both[2 * i + 1] <= kMostNnefWindow;
     if (!good) return call.Wrong("padding", "pairs of integers of 0 to 2^24");
     const std::int64_t room = input[i] + both[2 * i] + both[2 * i + 1] - taps;
     if (room < 0)
@@ -194,7 +193,7 @@ Result<void> ConvertDeconv(Builder& builder, const Call& call, const Operator&) 
     pairs[2 * i + 1] = full - out - pairs[2 * i];
     extra[i] = std::max<std::int64_t>(0, -pairs[2 * i + 1]);
     pairs[2 * i + 1] += extra[i];
-    const bool good = out >= 1 && pairs[2 * i] >= 0 && pairs[2 * i] <= kMostWindow &&
+    const bool good = out >= 1 && pairs[2 * i] >= 0 && pairs[2 * i] <= kMostNnefWindow &&
                       extra[i] < std::max(window.stride[i], window.dilation[i]);
     if (!good) return call.Wrong("padding", "pairs that give the sizes of output_shape");
     window.output.push_back(out);

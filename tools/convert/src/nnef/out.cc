@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "errors.h"
+#include "nnef/nnef.h"
 #include "nnef/quant.h"
 #include "nnef/writer.h"
 
@@ -121,6 +122,11 @@ Result<OutWindow> OutWindowOf(const Node& node, const Ints& size, std::size_t le
                    .strides = node.IntsOr("strides", Ints(rank, 1)),
                    .dilations = node.IntsOr("dilations", Ints(rank, 1)),
                    .pads = node.IntsOr("pads", Ints(2 * rank, 0))};
+  const auto is_large = [](std::int64_t step) { return step > kMostNnefWindow; };
+  for (const Ints* list : {&window.size, &window.strides, &window.dilations, &window.pads}) {
+    if (std::ranges::any_of(*list, is_large))
+      return Unsupported("", "a size, stride, dilation or padding of more than 2^24");
+  }
   std::string pairs;
   for (std::size_t i = 0; i < lead; ++i) pairs += (i > 0 ? ", " : "") + std::string("(0, 0)");
   for (std::size_t i = 0; i < rank; ++i)

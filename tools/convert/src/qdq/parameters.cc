@@ -210,13 +210,18 @@ Result<std::optional<QdqParameters>> Read(const GraphIndex& index, const format:
   for (const double value : format::StoredValues(scale)) {
     scales.push_back(static_cast<float>(value));
   }
-  // A constant may have any: quantization.C2.
-  const bool constant = !IsQuantizeLinear(node) && index.Initializer(node.inputs[0]) != nullptr;
+  const bool divides = IsQuantizeLinear(node);
   for (const float value : scales) {
-    if (std::isfinite(value) && (constant || value > 0)) continue;
+    if (std::isfinite(value) && (!divides || value > 0)) continue;
     return Invalid("scale '" + node.inputs[1] + "'", "found " + format::HexFloat(value) +
                                                          ", expected a finite value" +
-                                                         (constant ? "" : " above 0"));
+                                                         (divides ? " above 0" : ""));
+  }
+  const auto is_above_0 = [](float value) { return value > 0; };
+  // quantization.C2.
+  if (index.Initializer(node.inputs[0]) == nullptr && !std::ranges::all_of(scales, is_above_0)) {
+    why = "a scale of 0 or below, which only constants may have";
+    return std::optional<QdqParameters>();
   }
   if (zero_point) {
     QTX_ASSIGN_OR_RETURN(parameters.quantization.offset,

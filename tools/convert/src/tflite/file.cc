@@ -180,6 +180,7 @@ Result<void> ReadGraph(const schema::Model& model, std::size_t chosen, TfliteFil
   // An input is not a variable: it is set for each run.
   for (const int index : file.inputs) {
     file.tensors[static_cast<std::size_t>(index)].variable = false;
+    file.tensors[static_cast<std::size_t>(index)].given = true;
   }
   QTX_ASSIGN_OR_RETURN(file.outputs,
                        Indices(graph.outputs(), file.tensors.size(), 0, "graph output"));
@@ -188,6 +189,7 @@ Result<void> ReadGraph(const schema::Model& model, std::size_t chosen, TfliteFil
     const schema::Operator& source =
         *graph.operators()->Get(static_cast<flatbuffers::uoffset_t>(i));
     QTX_ASSIGN_OR_RETURN(TfliteOperator op, ReadOperator(model, source, i, file.tensors.size()));
+    for (const int index : op.outputs) file.tensors[static_cast<std::size_t>(index)].given = true;
     file.operators.push_back(std::move(op));
   }
   return {};

@@ -2,6 +2,7 @@
 // checked.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -26,8 +27,12 @@ struct TfliteTensor {
   bool variable = false;            // keeps its value between runs
   bool sparse = false;
   bool shapeless = false;  // no shape in the file; `dims` are those of a scalar
+  bool given = false;      // by an operator or as an input of the graph
 
-  bool constant() const { return !data.empty(); }
+  bool constant() const {
+    const bool has_no_elements = std::ranges::find(dims, 0) != dims.end();
+    return !data.empty() || (has_no_elements && !given && !variable);
+  }
 };
 
 struct TfliteOperator {
