@@ -179,6 +179,7 @@ def seeds(qtx):
     model = (BASE / "quantized.onnx").read_bytes()
     found = {f"convert_{kind}": converted(qtx, kind, extension) for kind, extension in readers.KINDS.items()
              if kind in ("tflite", "glow", "ort", "csv", "json", "qoperator", "qdq", "stablehlo", "nnef", "qtx")}
+    found |= {f"write_{kind}": model for kind in readers.WRITTEN}
     report = subprocess.run([qtx, "validate", "--suite", "cases", "--backend", "reference", "--jobs", "1", "--json", "-"], cwd=BASE, check=True,
                             capture_output=True, env={"SOURCE_DATE_EPOCH": "1700000000"}).stdout
     found |= {

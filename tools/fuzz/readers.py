@@ -25,11 +25,16 @@ CASES = "validate --suite {base}/cases --jobs 1 --quiet --backend"
 KINDS = {"tflite": ".tflite", "gguf": ".gguf", "safetensors": ".safetensors", "glow": ".yaml", "paddle": ".pdmodel", "ort": ".json",
          "csv": ".csv", "json": ".json", "caffe2": ".pb", "stablehlo": ".mlir", "nnef": ".tar", "qtx": ".onnx", "qoperator": ".onnx", "qonnx": ".onnx",
          "qdq": ".onnx", "onnx": ".onnx"}
+WRITTEN = {"tflite": ".tflite", "nnef": ".nnef.tar", "stablehlo": ".mlir", "glow": ".yaml", "ort": ".json", "csv": ".csv", "json": ".json",
+           "qoperator": ".onnx", "qonnx": ".onnx", "qdq": ".onnx"}
+LOSSES = ("documentation", "float", "graph", "origin", "parameters", "range", "scheme", "statistics")
 WITH = {"glow", "ort", "csv", "json"}  # parameters of a model that is another file
 
 READERS = [
     *(Reader(f"convert_{kind}", extension, f"{CONVERT} --from {kind}" + (" --with {base}/net.onnx --allow unmatched" if kind in WITH else ""))
       for kind, extension in KINDS.items()),
+    *(Reader(f"write_{kind}", ".onnx", f"convert {{input}} --from qtx --to {kind} -o {{output}}{extension} --quiet" +
+             "".join(f" --allow {loss}" for loss in LOSSES)) for kind, extension in WRITTEN.items()),
     Reader("check", ".onnx", "check {input} --quiet"),
     Reader("inspect", ".onnx", "inspect {input} --findings --json {output}"),
     Reader("infer", ".onnx", "convert --infer {input} -o {output}.onnx --quiet"),

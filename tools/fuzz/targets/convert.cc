@@ -60,10 +60,10 @@ std::optional<std::string> FileOf(const Export& written) {
   return Answered(bytes) ? std::optional(*std::move(bytes)) : std::nullopt;
 }
 
-// The lowered form gives back what it was made of, field for field. A model that is lowered
-// already gives back what that one was made of.
+// The lowered form gives back what it was made of, field for field, but for the record of another
+// lowering, whose place its own takes.
 void CheckComesBack(const format::Model& model, const format::Model& back) {
-  if (format::FindMetadata(model.metadata, format::kNodesKey) != nullptr) return;
+  if (format::HasLoweringRecord(model.metadata)) return;
   const auto differences = convert::Diff(model, back);
   if (!Answered(differences) || differences->empty()) return;
   const convert::Difference& first = differences->front();
