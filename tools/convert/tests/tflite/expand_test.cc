@@ -64,6 +64,25 @@ format::TensorType TypeOf(const Dims& dims) {
   return type;
 }
 
+format::Model NetOf(graph::GraphBuilder builder) {
+  format::Model model;
+  model.ir_version = 10;
+  model.opset_imports = {{"", 24}, {std::string(format::kDomain), format::kVersion}};
+  model.graph = builder.Finish();
+  model.graph.name = "net";
+  return model;
+}
+
+// What is read of the file that is written.
+format::Model ThroughTflite(const format::Model& model) {
+  const auto file = ToTflite(model);
+  EXPECT_TRUE(file.has_value()) << file.error().where << ": " << file.error().message;
+  if (!file.has_value()) return {};
+  auto back = FromTflite(std::get<std::string>(file->content));
+  EXPECT_TRUE(back.has_value()) << back.error().where << ": " << back.error().message;
+  return back.has_value() ? std::move(back->model) : format::Model();
+}
+
 format::Model ModelOf(const Case& c) {
   graph::GraphBuilder builder;
   graph::Draft draft{c.op_type, {}, c.attributes};
@@ -86,12 +105,7 @@ format::Model ModelOf(const Case& c) {
     builder.AddOutput(outputs.back(), TypeOf(dims));
   }
   builder.Add("node", std::move(draft), outputs);
-  format::Model model;
-  model.ir_version = 10;
-  model.opset_imports = {{"", 24}, {std::string(format::kDomain), format::kVersion}};
-  model.graph = builder.Finish();
-  model.graph.name = "net";
-  return model;
+  return NetOf(std::move(builder));
 }
 
 std::vector<Tensor> OutputsOf(const format::Model& model, const std::vector<Tensor>& inputs) {
@@ -112,12 +126,9 @@ TEST_P(Expand, ComputesWhatTheOperatorSays) {
   for (const Operand& input : GetParam().inputs) {
     if (!input.constant && !input.name.empty()) inputs.push_back(Numbers(input));
   }
-  const auto file = ToTflite(model);
-  ASSERT_TRUE(file.has_value()) << file.error().where << ": " << file.error().message;
-  const auto back = FromTflite(std::get<std::string>(file->content));
-  ASSERT_TRUE(back.has_value()) << back.error().where << ": " << back.error().message;
+  const format::Model back = ThroughTflite(model);
   const std::vector<Tensor> expected = OutputsOf(model, inputs);
-  const std::vector<Tensor> found = OutputsOf(back->model, inputs);
+  const std::vector<Tensor> found = OutputsOf(back, inputs);
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     ASSERT_EQ(found[i].dims, expected[i].dims);
@@ -255,18 +266,11 @@ TEST(Expanded, ProductOfWhatIsQuantizedAtRunTime) {
   builder.Add("product", {"MatMulInteger", {"q", "w", "zero", "w_zero"}, {}}, {"sums"});
   builder.Add("real", {"Cast", {"sums"}, {Attribute::Int("to", 1)}}, {"real"});
   builder.Add("scaled", {"Mul", {"real", "scale"}, {}}, {"y"});
-  format::Model model;
-  model.ir_version = 10;
-  model.opset_imports = {{"", 21}, {std::string(format::kDomain), format::kVersion}};
-  model.graph = builder.Finish();
-  model.graph.name = "net";
-  const auto file = ToTflite(model);
-  ASSERT_TRUE(file.has_value()) << file.error().where << ": " << file.error().message;
-  const auto back = FromTflite(std::get<std::string>(file->content));
-  ASSERT_TRUE(back.has_value()) << back.error().where << ": " << back.error().message;
+  const format::Model model = NetOf(std::move(builder));
+  const format::Model back = ThroughTflite(model);
   const std::vector<Tensor> inputs = {Numbers({"x", {3, 4}})};
   const std::vector<Tensor> expected = OutputsOf(model, inputs);
-  const std::vector<Tensor> found = OutputsOf(back->model, inputs);
+  const std::vector<Tensor> found = OutputsOf(back, inputs);
   ASSERT_EQ(found.size(), 1);
   for (std::size_t i = 0; i < 6; ++i)
     EXPECT_NEAR(found[0].As<float>()[i], expected[0].As<float>()[i], 1e-4) << i;
@@ -286,17 +290,10 @@ TEST(Known, ValuesThatFollowFromSizesAreConstants) {
   builder.SetConstant("more", graph::IntsTensor(std::vector<std::int64_t>{1, -2}));
   builder.Add("n", {"Add", {"sizes", "more"}, {}}, {"target"});
   builder.Add("n", {"Reshape", {"x", "target"}, {}}, {"y"});
-  format::Model model;
-  model.ir_version = 10;
-  model.opset_imports = {{"", 21}, {std::string(format::kDomain), format::kVersion}};
-  model.graph = builder.Finish();
-  model.graph.name = "net";
-  const auto file = ToTflite(model);
-  ASSERT_TRUE(file.has_value()) << file.error().where << ": " << file.error().message;
-  const auto back = FromTflite(std::get<std::string>(file->content));
-  ASSERT_TRUE(back.has_value());
-  EXPECT_EQ(back->model.graph.nodes.size(), 1);
-  EXPECT_EQ(back->model.graph.outputs[0].type->shape, format::ToShape(Dims{3, 4}));
+  const format::Model model = NetOf(std::move(builder));
+  const format::Model back = ThroughTflite(model);
+  EXPECT_EQ(back.graph.nodes.size(), 1);
+  EXPECT_EQ(back.graph.outputs[0].type->shape, format::ToShape(Dims{3, 4}));
 }
 
 }  // namespace
