@@ -44,7 +44,7 @@ void AskWhatIsNoRequest(Conversation& c) {
                   {ErrorCode::kInvalid});
 }
 
-// Names of no arithmetic, near to one that there is; and one of the text that it does not name.
+// Names of no arithmetic, near to one that there is; and those of the text that it does not name.
 void AskOtherArithmetics(Conversation& c, const ProbeSubject& subject) {
   const std::string& known = subject.arithmetic;
   const auto is_known = [&c](std::string_view name) {
@@ -61,12 +61,12 @@ void AskOtherArithmetics(Conversation& c, const ProbeSubject& subject) {
     c.ExpectRefusal("S8", "Prepare in '" + name + "', an arithmetic that does not exist",
                     backend::PrepareRequest{subject.model, name}, Conversation::kAnyOwn);
   }
-  const auto all = reference::Arithmetics();
-  const auto lacking = std::ranges::find_if_not(all, is_known, &reference::Arithmetic::name);
-  if (lacking == all.end()) return;
-  c.ExpectRefusal("S8", "Prepare in '" + std::string(lacking->name) + "', which it does not name",
-                  backend::PrepareRequest{subject.model, std::string(lacking->name)},
-                  Conversation::kAnyOwn);
+  for (const reference::Arithmetic& other : reference::Arithmetics()) {
+    if (is_known(other.name)) continue;
+    c.ExpectRefusal("S8", "Prepare in '" + std::string(other.name) + "', which it does not name",
+                    backend::PrepareRequest{subject.model, std::string(other.name)},
+                    Conversation::kAnyOwn);
+  }
 }
 
 // Near the known handles, and far: those that agree with one in their last bits, too.
