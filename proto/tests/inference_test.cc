@@ -90,10 +90,10 @@ TEST(Inference, FollowsElementsBackwardsAndBroadcast) {
 
 // As PyTorch's exporter computes the pads of a Pad.
 TEST(Inference, FollowsTransposedElements) {
-  Model model = Stock(18, {},
-                      {Of("Transpose", {"pairs"}, {"turned"}),
-                       Of("Unsqueeze", {"pairs", "front"}, {"deep"}),
-                       Of("Transpose", {"deep"}, {"last"})});
+  Model model =
+      Stock(18, {},
+            {Of("Transpose", {"pairs"}, {"turned"}), Of("Unsqueeze", {"pairs", "front"}, {"deep"}),
+             Of("Transpose", {"deep"}, {"last"})});
   model.graph.nodes[2].attributes = {Attribute::Ints("perm", {1, 0, 2})};
   model.graph.initializers = {Stored("pairs", kInt64, {3, 2}, {1, 2, 3, 4, 5, 6}),
                               Stored("front", kInt64, {1}, {0})};
