@@ -13,6 +13,7 @@ import fnmatch
 import multiprocessing
 import pathlib
 import re
+import shutil
 import sys
 import tempfile
 
@@ -138,6 +139,11 @@ def main():
              if fnmatch.fnmatch(f"{path.parent.name}/{path.stem}", arguments.only)]
     if not paths:
         parser.error(f"{arguments.folder}: no model {arguments.only}.onnx in a folder of a network; make.py makes them")
+    if shutil.which(arguments.qtx) is None:
+        parser.error(f"--qtx {arguments.qtx}: no program")
+    for path in paths:
+        if not any((path.parent / "samples").glob("*.npz")):
+            parser.error(f"{path.parent / 'samples'}: no sample; make.py makes them")
     for path in paths:
         judge(arguments.qtx, path, count, faults, others)
     print(f"{len(paths)} models")

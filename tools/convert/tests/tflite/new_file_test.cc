@@ -519,6 +519,32 @@ TEST_F(NewFile, AScaleBesideThatOfTheKernelIsComputedInFloat) {
   }
 }
 
+// The pads of a maximum are the least stored value, those of an average the offset, which stands
+// for 0.
+TEST_F(NewFile, PoolsOfIntegersWithPadsOfTheirOwn) {
+  const auto pool = [&](const char* op_type) {
+    model_.graph = {};
+    Input(Value("x", ElementType::kInt8Q, {1, 1, 3, 2}, Grid(0.5F, 3)));
+    Output(Value("y", ElementType::kInt8Q, {1, 1, 3, 2}, Grid(0.5F, 3)));
+    Node(op_type, {"x"}, "y",
+         {Attribute::Ints("kernel_shape", {2, 2}), Attribute::Ints("pads", {1, 1, 0, 0}),
+          Attribute::Int("count_include_pad", 1)});
+    if (std::string(op_type) == "MaxPool") model_.graph.nodes[0].attributes.pop_back();
+    Write();
+  };
+  pool("MaxPool");
+  EXPECT_EQ(Operators(), (Codes{"TRANSPOSE", "PADV2", "MAX_POOL_2D", "TRANSPOSE"}));
+  EXPECT_THAT(Data(OpInput(1, 1)), testing::SizeIs(32));  // [4, 2] of INT32
+  EXPECT_EQ(Data(OpInput(1, 1))[8], 1);                   // rows before H; none after
+  EXPECT_EQ(Data(OpInput(1, 1))[12], 0);
+  EXPECT_THAT(Data(OpInput(1, 2)), ElementsAre(0x80));
+  EXPECT_THAT(OpOutput(1).shape, ElementsAre(1, 4, 3, 1));
+  EXPECT_EQ(Op(2).builtin_options.AsPool2DOptions()->padding, schema::Padding::VALID);
+  pool("AveragePool");
+  EXPECT_EQ(Operators(), (Codes{"TRANSPOSE", "PAD", "AVERAGE_POOL_2D", "TRANSPOSE"}));
+  EXPECT_THAT(OpOutput(1).quantization->zero_point, ElementsAre(3));
+}
+
 TEST_F(NewFile, IndicesFromTheBackAreCountedFromTheFront) {
   Input(Value("x", ElementType::kFloat, {3, 2}));
   Constant("i", ElementType::kInt64, {2}, {-1, 0});
