@@ -80,10 +80,10 @@ class CaseRunner {
     std::map<std::int64_t, std::optional<Draw>> draws_;
   };
 
-  SessionKind KindOf(const Case& c) const;
+  Session SessionOf(const Case& c) const;
   /// The answers of this instance and, in a thorough session, of instances with other threads. The
   /// first is that to the case itself.
-  std::vector<SessionAnswer> AskAll(SessionKind kind, const format::Model& model,
+  std::vector<SessionAnswer> AskAll(Session session, const format::Model& model,
                                     const std::string& arithmetic, Draws& draws);
   static void JudgeSession(const Case& c, const format::Model& model, const Draws& draws,
                            std::span<const SessionAnswer> answers, CaseResult& result);

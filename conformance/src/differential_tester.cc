@@ -200,7 +200,7 @@ void DifferentialTester::AskSession(const format::Model& model, const std::vecto
 
 void DifferentialTester::Ask(const format::Model& model, const std::vector<Tensor>& inputs,
                              Verdict& verdict) {
-  if (session_ == SessionKind::kSingle) {
+  if (session_.kind == SessionKind::kSingle) {
     ++runs_;
     JudgeAnswer(model, Answer(*backend_, model, arithmetic_, inputs), verdict.expected, verdict);
   } else {

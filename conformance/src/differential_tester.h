@@ -75,8 +75,8 @@ class DifferentialTester {
 
   /// From now on each run is a session of that kind: what it asks beyond the first run is judged,
   /// too. `at_once`: handles in several threads besides, where the backend declares it.
-  void AskSessions(SessionKind kind, bool at_once) {
-    session_ = kind;
+  void AskSessions(Session session, bool at_once) {
+    session_ = session;
     at_once_ = at_once;
   }
 
@@ -105,7 +105,7 @@ class DifferentialTester {
   std::unique_ptr<backend::Backend> backend_;
   std::string arithmetic_;
   Case tolerance_;
-  SessionKind session_ = SessionKind::kSingle;
+  Session session_;
   bool at_once_ = false;
   std::int64_t runs_ = 0;
   std::function<void(std::int64_t)> progress_;

@@ -139,24 +139,61 @@ void DrawShapes(const std::vector<const format::ValueInfo*>& infos, std::int64_t
   }
 }
 
+std::size_t ElementSize(const Tensor& tensor) {
+  return static_cast<std::size_t>(format::BitWidth(tensor.elem_type) / 8);
+}
+
 // The element at `from` in the place of that at `to`.
 void CopyElement(std::size_t from, std::size_t to, Tensor& tensor) {
-  const auto size = static_cast<std::size_t>(format::BitWidth(tensor.elem_type) / 8);
+  const std::size_t size = ElementSize(tensor);
   for (std::size_t i = 0; i < size; ++i) {
     tensor.bytes[to * size + i] = tensor.bytes[from * size + i];
   }
 }
 
-// Elements that are no integers: zeros, the first or the last one everywhere, or the first in the
-// place of the last.
-void DrawPlainFloats(std::int64_t draw, Tensor& tensor) {
-  if (draw == kZeroDraw || draw == kStoredZeroDraw) {
-    std::ranges::fill(tensor.bytes, std::byte{0});
+// The first element and the last that is not like it change places.
+void ExchangeElements(Tensor& tensor) {
+  const std::size_t size = ElementSize(tensor);
+  if (size == 0) return;
+  const std::span<std::byte> bytes = tensor.bytes;
+  for (std::size_t at = bytes.size(); at > size; at -= size) {
+    const auto other = bytes.subspan(at - size, size);
+    if (std::ranges::equal(bytes.first(size), other)) continue;
+    std::ranges::swap_ranges(bytes.first(size), other);
     return;
   }
-  const auto last = static_cast<std::size_t>(format::ElementCount(tensor)) - 1;
-  if (draw == kLastElementDraw) return CopyElement(0, last, tensor);
-  for (std::size_t i = 0; i <= last; ++i) CopyElement(draw == kLowestDraw ? 0 : last, i, tensor);
+}
+
+// Elements that are no integers: bit 0 is in the first byte of an element, its sign in the last.
+void DrawPlainFloats(std::int64_t draw, Tensor& tensor) {
+  const std::size_t size = ElementSize(tensor);
+  const auto count = static_cast<std::size_t>(format::ElementCount(tensor));
+  if (draw == kZeroDraw || draw == kStoredZeroDraw) {
+    std::ranges::fill(tensor.bytes, std::byte{0});
+  } else if (draw == kLastElementDraw) {
+    CopyElement(0, count - 1, tensor);
+  } else if (draw == kMiddleElementDraw) {
+    for (std::size_t i = 0; i < size; ++i) tensor.bytes[count / 2 * size + i] = std::byte{0};
+  } else if (draw == kLowestBitDraw || draw == kHighestBitDraw) {
+    const bool is_lowest = draw == kLowestBitDraw;
+    for (std::size_t i = 0; size != 0 && i < count; ++i) {
+      tensor.bytes[i * size + (is_lowest ? 0 : size - 1)] ^= std::byte(is_lowest ? 1 : 0x80);
+    }
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      CopyElement(draw == kLowestDraw ? 0 : count - 1, i, tensor);
+    }
+  }
+}
+
+// The value with its lowest bit changed, or with its highest; itself where the range lacks that.
+std::int64_t WithOtherBit(std::int64_t draw, ElementType type, format::IntegerRange range,
+                          std::int64_t value) {
+  const std::int64_t highest = std::int64_t{1} << (format::BitWidth(type) - 1);
+  const std::int64_t with_other_highest =
+      value - highest >= range.min ? value - highest : value + highest;
+  const std::int64_t other = draw == kLowestBitDraw ? value ^ 1 : with_other_highest;
+  return other >= range.min && other <= range.max ? other : value;
 }
 
 void DrawPlainIntegers(std::int64_t draw, Tensor& tensor) {
@@ -164,6 +201,13 @@ void DrawPlainIntegers(std::int64_t draw, Tensor& tensor) {
   std::vector<std::int64_t> values = format::UnpackIntegers(tensor);
   if (draw == kLastElementDraw) {
     values.back() += values.back() == range.max ? -1 : 1;
+  } else if (draw == kMiddleElementDraw) {
+    std::int64_t& middle = values[values.size() / 2];
+    middle = range.max - middle < middle - range.min ? range.min : range.max;
+  } else if (draw == kLowestBitDraw || draw == kHighestBitDraw) {
+    for (std::int64_t& value : values) {
+      value = WithOtherBit(draw, tensor.elem_type, range, value);
+    }
   } else if (draw == kStoredZeroDraw) {
     std::ranges::fill(values, std::clamp<std::int64_t>(0, range.min, range.max));
   } else {
@@ -176,6 +220,7 @@ void DrawPlain(PlainChange change, std::int64_t draw, Tensor& tensor) {
   const bool is_integer = format::IsIntegerStorage(tensor.elem_type);
   const bool is_kept = !tensor.quantization && (is_integer || change == PlainChange::kQuantized);
   if (tensor.bytes.empty() || is_kept || tensor.elem_type == ElementType::kBool) return;
+  if (draw == kExchangedElementsDraw) return ExchangeElements(tensor);
   if (!is_integer) return DrawPlainFloats(draw, tensor);
   if (draw != kZeroDraw) return DrawPlainIntegers(draw, tensor);
   format::TensorType type;
@@ -220,6 +265,21 @@ std::vector<std::vector<Tensor>> DrawnSame(const std::vector<Tensor>& inputs) {
   return {std::move(drawn)};
 }
 
+// Each input holds what the next like it does, the last of them what the first does.
+std::vector<std::vector<Tensor>> DrawnExchanged(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> drawn = inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::size_t step = 1; step < inputs.size(); ++step) {
+      const Tensor& next = inputs[(i + step) % inputs.size()];
+      if (!HoldsTheSame(inputs[i], next)) continue;
+      drawn[i].bytes = std::vector(next.bytes);
+      break;
+    }
+  }
+  if (drawn == inputs) return {};
+  return {std::move(drawn)};
+}
+
 std::vector<Tensor> Drawn(const std::vector<const format::ValueInfo*>& infos, Change change,
                           std::int64_t draw, std::vector<Tensor> inputs) {
   if (change == Change::kAll) DrawShapes(infos, draw, inputs);
@@ -248,6 +308,7 @@ std::vector<std::vector<Tensor>> DrawAgain(const format::Model& model,
   std::vector<std::vector<Tensor>> candidates;
   if (infos.size() != inputs.size()) return candidates;
   if (draw == kSameBytesDraw) return DrawnSame(inputs);
+  if (draw == kExchangedInputsDraw) return DrawnExchanged(inputs);
   const bool is_others = draw == kOtherInputsDraw;
   if (draw >= kZeroDraw && !is_others) return DrawnPlain(inputs, draw);
   for (const Change change : {Change::kAll, Change::kTowardsZero, Change::kReals, Change::kOrder}) {

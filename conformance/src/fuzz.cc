@@ -113,7 +113,8 @@ class Fuzzer {
     Asker& asker = AskerOf(number);
     // Threads that come and go take longer than a small model.
     asker.sessions.AskSessions(
-        ElementsOf(*test) <= kSmall ? SessionKind::kThorough : SessionKind::kUsual,
+        {ElementsOf(*test) <= kSmall ? SessionKind::kThorough : SessionKind::kUsual,
+         kZeroDraw + number % kSessionPlainDraws},
         /*at_once=*/asker.threads != 0);
     Verdict verdict = asker.sessions.Run(*test);
     // Many backends take no open shapes.

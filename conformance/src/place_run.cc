@@ -42,7 +42,7 @@ std::optional<SessionRun> FirstWrong(const MakeBackend& make, SessionKind kind, 
   if (auto* isolated = dynamic_cast<IsolatedBackend*>(backend->get())) isolated->BeginCase();
   const auto answers =
       at_once ? RunSessionAtOnce(**backend, asking.model, asking.arithmetic, 0, asking.Drawn())
-              : RunSession(**backend, asking.model, asking.arithmetic, kind, 0, asking.Drawn());
+              : RunSession(**backend, asking.model, asking.arithmetic, {kind}, 0, asking.Drawn());
   const auto wrong =
       std::ranges::find_if(answers, [&](const auto& answer) { return asking.IsWrong(answer); });
   return wrong == answers.end() ? std::nullopt : std::optional(wrong->run);

@@ -8,7 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "draw.h"
 #include "guarded.h"
 #include "qtx/backend/protocol.h"
 #include "qtx/format/threads.h"
@@ -25,11 +24,12 @@ struct SessionStep {
   bool release = false;  // of the handle, afterwards
 };
 
-std::vector<SessionStep> StepsOf(SessionKind kind) {
-  if (kind == SessionKind::kSingle) return {{1, 0}};
-  if (kind == SessionKind::kRepeated) return {{1, 0}, {1, 0}};
-  if (kind == SessionKind::kUsual) {
-    return {{1, 0}, {1, 1}, {2, 1}, {2, kZeroDraw, true}, {1, 0}};
+std::vector<SessionStep> StepsOf(Session session) {
+  if (session.kind == SessionKind::kSingle) return {{1, 0}};
+  if (session.kind == SessionKind::kRepeated) return {{1, 0}, {1, 0}};
+  if (session.kind == SessionKind::kUsual) {
+    const std::int64_t plain = session.plain_draw;
+    return {{1, 0}, {1, 1}, {2, 1}, {1, plain}, {2, plain, true}, {1, 0}};
   }
   std::vector<SessionStep> steps;
   for (std::int64_t run = 0; run < kSessionDraws; ++run) {
@@ -140,14 +140,14 @@ bool IsGone(const Error& error) {
 }
 
 std::vector<SessionAnswer> RunSession(backend::Backend& backend, const format::Model& model,
-                                      const std::string& arithmetic, SessionKind kind,
+                                      const std::string& arithmetic, Session session,
                                       std::int64_t threads, const DrawnInputs& inputs) {
   std::vector<Handle> handles;
   for (std::int64_t i = 0; i < kSessionHandles; ++i)
     handles.emplace_back(backend, model, arithmetic);
   std::vector<SessionAnswer> answers;
   std::vector<Tensor> buffer;
-  for (const SessionStep& step : StepsOf(kind)) {
+  for (const SessionStep& step : StepsOf(session)) {
     Handle& handle = handles[static_cast<std::size_t>(step.handle - 1)];
     const SessionRun run{.handle = step.handle, .threads = threads, .draw = step.draw};
     answers.push_back(Ask(handle, run, inputs, buffer));

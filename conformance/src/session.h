@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "draw.h"
 #include "qtx/backend/backend.h"
 #include "qtx/conformance/runner.h"
 #include "qtx/format/model.h"
@@ -24,10 +25,14 @@ struct SessionAnswer {
 /// kSingle: one run. kRepeated: the same inputs again, of the same handle. kUsual: the same again
 /// after others and of two handles. kThorough: of the handles and draws below.
 enum class SessionKind { kSingle, kRepeated, kUsual, kThorough };
+struct Session {
+  SessionKind kind = SessionKind::kSingle;
+  std::int64_t plain_draw = kZeroDraw;  // of draw.h, the one that a usual session asks
+};
 inline constexpr std::int64_t kSessionHandles = 3;
 inline constexpr std::array<std::int64_t, 3> kSessionThreads = {1, 2, 8};
-inline constexpr std::int64_t kSessionDraws = 4;       // in turn, the case's own inputs among them
-inline constexpr std::int64_t kSessionPlainDraws = 7;  // after these, kZeroDraw and so on of draw.h
+inline constexpr std::int64_t kSessionDraws = 4;        // in turn, the case's own inputs among them
+inline constexpr std::int64_t kSessionPlainDraws = 12;  // after these, kZeroDraw and so on
 
 /// The inputs of a draw; null for one that there is not, whose place the case's own (draw 0) take.
 using DrawnInputs = std::function<const std::vector<format::Tensor>*(std::int64_t draw)>;
@@ -35,7 +40,7 @@ using DrawnInputs = std::function<const std::vector<format::Tensor>*(std::int64_
 /// Asks one after the other. Ends after an error to draw 0, and where the process has ended.
 /// `threads` is noted in the answers.
 std::vector<SessionAnswer> RunSession(backend::Backend& backend, const format::Model& model,
-                                      const std::string& arithmetic, SessionKind kind,
+                                      const std::string& arithmetic, Session session,
                                       std::int64_t threads, const DrawnInputs& inputs);
 
 /// Asks kSessionHandles prepared models, each in a thread of its own.

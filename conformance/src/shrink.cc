@@ -141,7 +141,7 @@ class Shrinker {
   Result<DifferentialTester> Tester(const std::string& arithmetic) const {
     QTX_ASSIGN_OR_RETURN(DifferentialTester tester,
                          DifferentialTester::Make(source_, arithmetic, Tolerance()));
-    if (options_.session) tester.AskSessions(SessionKind::kThorough, /*at_once=*/true);
+    if (options_.session) tester.AskSessions({SessionKind::kThorough}, /*at_once=*/true);
     return tester;
   }
 

@@ -186,7 +186,7 @@ TEST(RunSuite, KeepsWhatTheProcessWroteWithTheCaseThatFailed) {
   EXPECT_THAT(Outcomes(row), ElementsAre(Outcome::kPass, Outcome::kFail, Outcome::kPass));
   EXPECT_EQ(row.cases[0].error_output, "");
   const std::string words = "first words\nlast words\n";
-  EXPECT_EQ(row.cases[1].error_output, words + words + words + words + words);  // of five runs
+  EXPECT_EQ(row.cases[1].error_output, words + words + words + words + words + words);  // of six runs
   EXPECT_EQ(row.cases[2].error_output, "");
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -123,9 +124,9 @@ constexpr const char* kQuantize =
     "inputs: {x: {type: float, data: [1, -2, 3]}, y_scale: {type: float, shape: [], data: 0.5},"
     " y_zero_point: {type: int8, shape: [], data: 3}}\n"
     "expect: {y: {type: int8, shape: [3], data: [5, -1, 9]}}\n";
-// More than 16 bytes of an input.
+// More than 16 bytes of an input; the sum of the id's bytes, 108, has remainder 0 by 12: draw 4.
 constexpr const char* kLong =
-    "id: a\nspec: relu.S1\nwhy: w\nop: {type: Relu}\n"
+    "id: l\nspec: relu.S1\nwhy: w\nop: {type: Relu}\n"
     "inputs: {x: {type: int8q, scale: 1, offset: 3, shape: [3, 8],"
     " generate: {kind: uniform, seed: 1}}}\n"
     "expect: {y: {type: int8q, scale: 1, shape: [3, 8]}}\n";
@@ -234,14 +235,14 @@ INSTANTIATE_TEST_SUITE_P(
                   if (q.run == 1) return std::nullopt;
                   return Outputs{q.first_outputs[0], q.first_outputs[0]};
                 }},
-        LieCase{"GivesNoOutputTheThirdTime", "run 3 of handle 1: gives another answer",
+        LieCase{"GivesNoOutputTheThirdTime", "run 3 of handle 1, other inputs: gave 0 outputs",
                 [](Question& q) -> std::optional<Result<Outputs>> {
                   if (q.run < 3) return std::nullopt;
                   return Outputs{};
                 }},
-        LieCase{"ChangesThePayloadOfNan", "run 3 of handle 1: gives another answer",
+        LieCase{"ChangesThePayloadOfNan", "run 4 of handle 1: gives another answer",
                 [](Question& q) -> std::optional<Result<Outputs>> {
-                  if (q.run != 3 || q.first_outputs.empty()) return std::nullopt;
+                  if (q.run != 4 || q.first_outputs.empty()) return std::nullopt;
                   Outputs outputs = q.first_outputs;
                   Spoil(outputs[0]);
                   return outputs;
@@ -258,10 +259,10 @@ INSTANTIATE_TEST_SUITE_P(
                   if (q.alive > 1) q.inputs[0].bytes.assign(q.inputs[0].bytes.size(), {});
                   return std::nullopt;
                 }},
-        LieCase{"IsWrongAfterARelease", "run 3 of handle 1: gives another",
+        LieCase{"IsWrongAfterARelease", "run 4 of handle 1: gives another",
                 [seen = std::make_shared<std::atomic<bool>>(false)](Question& q)
                     -> std::optional<Result<Outputs>> {
-                  if (q.alive == 1 && q.model == 1 && q.run == 3) {
+                  if (q.alive == 1 && q.model == 1 && q.run == 4) {
                     q.inputs[0].bytes.assign(q.inputs[0].bytes.size(), {});
                   }
                   return std::nullopt;
@@ -285,7 +286,7 @@ INSTANTIATE_TEST_SUITE_P(
                   return std::nullopt;
                 },
                 true},
-        LieCase{"IsWrongOnRealZeros", "of handle 2, other inputs: output 'y' differs",
+        LieCase{"IsWrongOnRealZeros", "of handle 1, other inputs: output 'y' differs",
                 WrongOnPlain([](std::byte first) { return first == std::byte{3}; }), false, kLong},
         LieCase{"IsWrongOnZeroBytes", "of handle 3, other inputs: output 'y' differs",
                 WrongOnPlain([](std::byte first) { return first == std::byte{0}; }), true, kLong},
@@ -350,6 +351,59 @@ std::vector<std::byte> BytesOf(std::span<const Tensor> tensors) {
   }
   return bytes;
 }
+
+constexpr const char* kSub =
+    "id: a\nspec: sub.S1\nwhy: w\nop: {type: Sub}\n"
+    "inputs: {x: {type: int8q, scale: 1, data: [1, -20, 37, 14]},"
+    " y: {type: int8q, scale: 1, data: [-8, 4, 5, 61]}}\n"
+    "expect: {z: {type: int8q, scale: 1, shape: [4]}}\n";
+
+std::vector<std::byte> Masked(std::vector<std::byte> bytes, std::byte mask) {
+  for (std::byte& byte : bytes) byte &= mask;
+  return bytes;
+}
+
+// Answers that are kept by keys that leave something out.  Source: backend_protocol.S21.
+INSTANTIATE_TEST_SUITE_P(
+    ShortKeys, SessionFault,
+    testing::Values(LieCase{"TheSumOfAllBytes", "of handle 3, other inputs",
+                            Cached<unsigned>([](const Question& q) {
+                              unsigned sum = 0;
+                              for (const std::byte byte : BytesOf(q.inputs))
+                                sum += std::to_integer<unsigned>(byte);
+                              return sum;
+                            }),
+                            true, kLong},
+                    LieCase{"BytesInAnyOrder", "of handle 3, other inputs",
+                            Cached<std::vector<std::byte>>([](const Question& q) {
+                              auto bytes = BytesOf(q.inputs);
+                              std::ranges::sort(bytes);
+                              return bytes;
+                            }),
+                            true, kLong},
+                    LieCase{"InputsInAnyOrder", "of handle 3, other inputs",
+                            Cached<std::set<std::vector<std::byte>>>([](const Question& q) {
+                              return std::set{q.inputs[0].bytes, q.inputs.back().bytes};
+                            }),
+                            true, kSub},
+                    LieCase{"WithoutTheLowestBits", "of handle 3, other inputs",
+                            Cached<std::vector<std::byte>>([](const Question& q) {
+                              return Masked(BytesOf(q.inputs), std::byte{0xfe});
+                            }),
+                            true, kLong},
+                    LieCase{"WithoutTheHighestBits", "of handle 3, other inputs",
+                            Cached<std::vector<std::byte>>([](const Question& q) {
+                              return Masked(BytesOf(q.inputs), std::byte{0x7f});
+                            }),
+                            true, kLong},
+                    LieCase{"WithoutTheMiddle", "of handle 3, other inputs",
+                            Cached<std::vector<std::byte>>([](const Question& q) {
+                              auto bytes = q.inputs[0].bytes;
+                              bytes.erase(bytes.begin() + std::ssize(bytes) / 2);
+                              return bytes;
+                            }),
+                            true, kLong}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 // State that only some orders of runs show.  Source: backend_protocol.S9, .S21.
 INSTANTIATE_TEST_SUITE_P(
@@ -487,6 +541,58 @@ TEST(DrawAgain, GivesInputsTheBytesOfTheFirstAlike) {
   auto inputs = *BuildInputs(cases->at(0), *model);
   const auto candidates = DrawAgain(*model, inputs, kSameBytesDraw);
   inputs[2].bytes = inputs[1].bytes;
+  EXPECT_THAT(candidates, ElementsAre(inputs));
+}
+
+std::vector<std::int64_t> DrawnFirst(const char* yaml, std::int64_t draw) {
+  const auto cases = ParseCases(yaml, "session_test");
+  const auto model = BuildModel(cases->at(0));
+  const auto candidates = DrawAgain(*model, *BuildInputs(cases->at(0), *model), draw);
+  return candidates.empty() ? std::vector<std::int64_t>()
+                            : format::UnpackIntegers(candidates.at(0).at(0));
+}
+
+// -128 of the narrow range is not there, so that 0 keeps its highest bit.
+TEST(DrawAgain, ChangesLittle) {
+  const char* narrow =
+      "{id: a, spec: relu.S1, why: w, op: {type: Relu}, inputs: {x: {type: int8q, scale: 1,"
+      " quant_min: -127, data: [-7, 0, 100, -7, 127, -7]}},"
+      " expect: {y: {type: int8q, scale: 1, shape: [6]}}}";
+  EXPECT_THAT(DrawnFirst(narrow, kExchangedElementsDraw), ElementsAre(127, 0, 100, -7, -7, -7));
+  EXPECT_THAT(DrawnFirst(narrow, kLowestBitDraw), ElementsAre(-8, 1, 101, -8, 126, -8));
+  EXPECT_THAT(DrawnFirst(narrow, kHighestBitDraw), ElementsAre(121, 0, -28, 121, -1, 121));
+  EXPECT_THAT(DrawnFirst(narrow, kMiddleElementDraw), ElementsAre(-7, 0, 100, 127, 127, -7));
+  const char* bytes =
+      "{id: a, spec: relu.S1, why: w, op: {type: Relu},"
+      " inputs: {x: {type: uint8q, scale: 1, data: [5, 200, 129]}},"
+      " expect: {y: {type: uint8q, scale: 1, shape: [3]}}}";
+  EXPECT_THAT(DrawnFirst(bytes, kHighestBitDraw), ElementsAre(133, 72, 1));
+  EXPECT_THAT(DrawnFirst(bytes, kMiddleElementDraw), ElementsAre(5, 0, 129));
+  EXPECT_THAT(DrawnFirst(bytes, kExchangedInputsDraw), ElementsAre());
+}
+
+TEST(DrawAgain, ChangesLittleOfFloats) {
+  const auto cases = ParseCases(kNan, "session_test");
+  const auto model = BuildModel(cases->at(0));
+  auto inputs = *BuildInputs(cases->at(0), *model);
+  inputs[0].As<float>()[0] = 3;
+  const auto drawn = [&](std::int64_t draw) {
+    const auto candidates = DrawAgain(*model, inputs, draw);
+    const auto values = candidates.at(0).at(0).As<float>();
+    return std::vector<float>(values.begin(), values.end());
+  };
+  EXPECT_THAT(drawn(kExchangedElementsDraw), ElementsAre(1, 3));
+  EXPECT_THAT(drawn(kLowestBitDraw), ElementsAre(0x1.800002p+1F, 0x1.000002p+0F));
+  EXPECT_THAT(drawn(kHighestBitDraw), ElementsAre(-3, -1));
+  EXPECT_THAT(drawn(kMiddleElementDraw), ElementsAre(3, 0));
+}
+
+TEST(DrawAgain, ExchangesInputs) {
+  const auto cases = ParseCases(kSub, "session_test");
+  const auto model = BuildModel(cases->at(0));
+  auto inputs = *BuildInputs(cases->at(0), *model);
+  const auto candidates = DrawAgain(*model, inputs, kExchangedInputsDraw);
+  std::swap(inputs[0].bytes, inputs[1].bytes);
   EXPECT_THAT(candidates, ElementsAre(inputs));
 }
 
