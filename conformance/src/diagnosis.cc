@@ -302,6 +302,7 @@ class Diagnosis {
   // 16 bits, near the right ones, the greater the value the farther; or are wrong at ties alone.
   bool ExplainAsInexact(const AnsweredList& group) {
     constexpr double kNearly = 0.25;         // of a step: half of random ones are so near a tie
+    constexpr double kFineStep = 0x1p-11;    // what Inexactness tells apart
     constexpr double kTie = 0.02;            // of a step: 4 % of random ones are
     constexpr double kShare = 0x1p-6;        // of a value
     constexpr std::int64_t kNoAccident = 6;  // elements
@@ -309,7 +310,10 @@ class Diagnosis {
     if (!all || all->elements < kNoAccident) return false;
     std::string name = "inexact";
     std::string says;
-    if (all->steps <= kNearly) {
+    if (all->steps <= kFineStep) {
+      name = "ties";
+      says = "is wrong only where the exact quotient is a tie, or too near one to tell";
+    } else if (all->steps <= kNearly) {
       says = fmt::format("rounds quotients that are off by up to {:.2g} of a step", all->steps);
     } else if (all->tie <= kTie) {
       name = "ties";
@@ -322,8 +326,8 @@ class Diagnosis {
       return false;
     }
     if (const auto place = Separated(group, RightsOf(group))) says += ", only " + place->where;
-    says += name == "ties" ? ": what settles doubtful roundings, perhaps"
-                           : ": an approximation, or numbers of too few bits";
+    says += name == "ties" ? ": another rule for ties, or what settles doubtful roundings, perhaps"
+                           : ": an approximation, numbers of too few bits, or one more rounding";
     Add(std::move(name), std::move(says), group);
     return true;
   }

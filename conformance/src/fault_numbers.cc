@@ -56,16 +56,37 @@ void SetFactor(Arithmetic& row, FactorRecipe::Order order) {
   });
 }
 
+// In binary64 the product of the scales is exact, and the quotient is nearly so.
+void RoundFactorOnce(Arithmetic& row) {
+  SetFactor(row, FactorRecipe::Order::kProductFirst);
+  ForEachRequantize(row, [](RequantizeRecipe& recipe) {
+    recipe.factor.scales = recipe.factor.ratio = reference::Width::kFloat64;
+  });
+}
+
 void MultiplyTwice(Arithmetic& row) { SetFactor(row, FactorRecipe::Order::kReciprocal); }
 
 // gemmlowp rounds twice: the doubled product, then the shift.
 void RoundTwice(Arithmetic& row) {
   ForEachRequantize(row, [](RequantizeRecipe& recipe) {
     if (recipe.multiplier == RequantizeRecipe::Multiplier::kNone) return;
+    if (recipe.multiplier == RequantizeRecipe::Multiplier::kMantissa) {
+      recipe.rounds = RequantizeRecipe::Rounds::kTwice;
+      return;
+    }
     recipe = {.multiplier = RequantizeRecipe::Multiplier::kMantissa,
               .rounds = RequantizeRecipe::Rounds::kTwice,
               .tie = TieRule::kHalfUp,
               .bias = RequantizeRecipe::Bias::kRescaled};
+  });
+}
+
+// The rounding shift away from zero of gemmlowp becomes one that adds a half and shifts.
+void RoundShiftUp(Arithmetic& row) {
+  ForEachRequantize(row, [](RequantizeRecipe& recipe) {
+    if (recipe.rounds == RequantizeRecipe::Rounds::kOnce) return;
+    recipe.rounds = RequantizeRecipe::Rounds::kTwiceHalfUp;
+    recipe.tie = TieRule::kHalfUp;
   });
 }
 
@@ -172,6 +193,9 @@ constexpr std::array kNumberFaults = {
     Fault{.name = "scales_in_other_order",
           .says = "forms the factor as x_scale * (w_scale / y_scale)",
           .row = DivideWeightScaleFirst},
+    Fault{.name = "factor_rounded_once",
+          .says = "forms the factor x_scale * w_scale / y_scale with one rounding to binary32",
+          .row = RoundFactorOnce},
     Fault{.name = "scales_in_two_products",
           .says = "multiplies by x_scale * w_scale and then by the reciprocal of y_scale",
           .row = MultiplyTwice},
@@ -180,6 +204,10 @@ constexpr std::array kNumberFaults = {
           .row = RoundTwice},
     Fault{
         .name = "rounds_once", .says = "rounds once where it is to round twice", .row = RoundOnce},
+    Fault{.name = "shift_half_up",
+          .says =
+              "rounds halves up, not away from zero, in the shift after the doubling high product",
+          .row = RoundShiftUp},
     Fault{.name = "multiplier_15_bits",
           .says = "has a multiplier of 15 bits",
           .row = NarrowMultiplier},
