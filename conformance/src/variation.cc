@@ -267,9 +267,8 @@ std::vector<SizedAxis> AxesOf(const DifferentialTester& tester, const TestModel&
       if (size < 1 || size > kMaxVariedSize) continue;
       SizedAxis axis{"axis " + std::to_string(k) + " of " + test.data[i].name, size, {}};
       std::set<std::int64_t> sizes = SizesBeside(size);
-      std::erase_if(sizes, [&](std::int64_t other) {
-        return elements * (other / size + 1) > kMaxVariedElements;
-      });
+      std::erase_if(
+          sizes, [&](std::int64_t other) { return elements / size * other > kMaxVariedElements; });
       axis.others = Resize(tester, test, i, k, sizes);
       axes.push_back(std::move(axis));
     }
