@@ -133,6 +133,16 @@ std::int64_t ListDoubtful(const float* low, const float* y, std::int64_t n, std:
   return count;
 }
 
+/// True if all bits of a mask are set.
+template <typename Mask>
+bool IsAll(const Mask& mask) {
+  unsigned long long words[sizeof(Mask) / sizeof(unsigned long long)];
+  __builtin_memcpy(words, &mask, sizeof(mask));
+  unsigned long long all = ~0ULL;
+  for (const unsigned long long word : words) all &= word;
+  return all == ~0ULL;
+}
+
 /// Rounds what lies between two bounds to y[0, n), and lists the elements whose bounds round
 /// differently. bounds(i, count, below, above) sets the lanes of `count` elements from i on.
 template <typename V, typename Bounds>
@@ -155,8 +165,7 @@ std::int64_t RoundBetween(std::int64_t n, const Bounds& bounds, float* y, std::i
       __builtin_memcpy(low + (i - first), &least, sizeof(least));
       __builtin_memcpy(y + i, &most, sizeof(most));
     }
-    bool all = true;
-    for (int lane = 0; lane < kLanes; ++lane) all &= equal[lane] != 0;
+    bool all = IsAll(equal);
     if (i < end) {
       const auto bytes = static_cast<std::size_t>(end - i) * sizeof(float);
       bounds(i, end - i, below, above);

@@ -8,17 +8,18 @@
 
 namespace qtx::backend::engine::simd {
 
-// The compiler's own vectors: of kLanes / 2 binary64 or kLanes binary32, and as many values. Where
-// the target has none this long, the compiler takes several.
-template <typename Simd, typename W, typename Real>
+// The compiler's own vectors: of kLanes / 2 binary64 or kLanes binary32, unless told otherwise, and
+// as many values. Where the target has none this long, the compiler takes several.
+template <typename Simd, typename W, typename Real,
+          int kOf = Simd::kLanes / static_cast<int>(sizeof(Real) / sizeof(float))>
 struct RealVectors {
-  static constexpr bool kDouble = sizeof(Real) == sizeof(double);
-  static constexpr int kLanes = kDouble ? Simd::kLanes / 2 : Simd::kLanes;
+  static constexpr int kLanes = kOf;
+  static constexpr bool kNative = sizeof(Real) == sizeof(double) && kLanes == Simd::kLanes / 2;
   typedef Real Sum __attribute__((vector_size(kLanes * sizeof(Real))));
   typedef W Values __attribute__((vector_size(kLanes * sizeof(W))));
 
   static void Load(const W* p, Sum& to) {
-    if constexpr (kDouble && requires { Simd::WidenD(p); }) {
+    if constexpr (kNative && requires { Simd::WidenD(p); }) {
       to = Simd::WidenD(p);
     } else {
       Values values;
@@ -29,7 +30,7 @@ struct RealVectors {
   // Of binary64 rounded once where the instruction set can, which the error bound of the sums
   // allows.
   static void AddProduct(Sum& sum, Real factor, const Sum& values) {
-    if constexpr (kDouble && requires { Simd::AddProductD(sum, factor, values); }) {
+    if constexpr (kNative && requires { Simd::AddProductD(sum, factor, values); }) {
       sum = Simd::AddProductD(sum, factor, values);
     } else {
       sum += factor * values;
@@ -37,92 +38,75 @@ struct RealVectors {
   }
 };
 
-// One tap. The fewer of the two, rows or vectors, stay in registers: with twelve sums there are no
-// more than sixteen.
-template <typename Simd, typename W, typename Real, int kRows, int kVectors>
-inline __attribute__((always_inline)) void AddByRows(
-    const RealTile<W, Real>& t, std::int64_t k, const W* line,
-    typename RealVectors<Simd, W, Real>::Sum (&sums)[std::size_t{kRows}][std::size_t{kVectors}]) {
-  using Vectors = RealVectors<Simd, W, Real>;
-  typename Vectors::Sum values[std::size_t{kVectors}];
-#pragma GCC unroll 12  // all loops over rows and vectors, or the sums become an array in memory
-  for (int v = 0; v < kVectors; ++v) Vectors::Load(line + v * Vectors::kLanes, values[v]);
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) {
-    const Real factor = t.rows[r][k];
-#pragma GCC unroll 12
-    for (int v = 0; v < kVectors; ++v) Vectors::AddProduct(sums[r][v], factor, values[v]);
-  }
-}
-template <typename Simd, typename W, typename Real, int kRows, int kVectors>
-inline __attribute__((always_inline)) void AddByVectors(
-    const RealTile<W, Real>& t, std::int64_t k, const W* line,
-    typename RealVectors<Simd, W, Real>::Sum (&sums)[std::size_t{kRows}][std::size_t{kVectors}]) {
-  using Vectors = RealVectors<Simd, W, Real>;
-  Real factors[std::size_t{kRows}];
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) factors[r] = t.rows[r][k];
-#pragma GCC unroll 12
-  for (int v = 0; v < kVectors; ++v) {
-    typename Vectors::Sum values;
-    Vectors::Load(line + v * Vectors::kLanes, values);
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) Vectors::AddProduct(sums[r][v], factors[r], values);
-  }
-}
-
-template <typename Simd, typename W, typename Real, int kRows, int kVectors>
+template <typename Simd, typename W, typename Real, bool kOwn, int kRows, int kVectors, int kLanes>
 void RunRealBlock(const RealTile<W, Real>& t, std::int64_t column) {
-  using Vectors = RealVectors<Simd, W, Real>;
+  using Vectors = RealVectors<Simd, W, Real, kLanes>;
   typename Vectors::Sum sums[std::size_t{kRows}][std::size_t{kVectors}] = {};
-  for (std::int64_t k = 0; k < t.taps; ++k) {
-    const W* line = t.values + t.offsets[k] + column;
-    if constexpr (kRows > kVectors) {
-      AddByRows<Simd, W, Real, kRows, kVectors>(t, k, line, sums);
-    } else {
-      AddByVectors<Simd, W, Real, kRows, kVectors>(t, k, line, sums);
+  const Real* rows[std::size_t{kRows}];
+#pragma GCC unroll 12  // all loops over rows and vectors, or the sums become an array in memory
+  for (int r = 0; r < kRows; ++r) rows[r] = t.rows[r] + (kOwn ? column : 0);
+  const W* line = t.values + column;
+  for (std::int64_t k = 0; k < t.taps; ++k, line += t.columns) {
+    const std::int64_t offset = t.offsets[k];
+    typename Vectors::Sum values[std::size_t{kVectors}];
+#pragma GCC unroll 12
+    for (int v = 0; v < kVectors; ++v) Vectors::Load(line + v * kLanes, values[v]);
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 12
+      for (int v = 0; v < kVectors; ++v) {
+        if constexpr (kOwn) {
+          typename Vectors::Sum own;
+          __builtin_memcpy(&own, rows[r] + offset + v * kLanes, sizeof(own));
+          sums[r][v] += own * values[v];
+        } else {
+          Vectors::AddProduct(sums[r][v], rows[r][offset], values[v]);
+        }
+      }
     }
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 12
     for (int v = 0; v < kVectors; ++v) {
-      Real* to = t.sums + r * t.columns + column + v * Vectors::kLanes;
+      Real* to = t.sums + r * t.columns + column + v * kLanes;
       __builtin_memcpy(to, &sums[r][v], sizeof(sums[r][v]));
     }
   }
 }
 
-// Columns from `column` on, in blocks of kVectors, then of half as many, and so on.
-template <typename Simd, typename W, typename Real, int kRows, int kVectors>
+// Columns from `column` on, in blocks of kVectors, then of half as many, and so on, then of shorter
+// vectors.
+template <typename Simd, typename W, typename Real, bool kOwn, int kRows, int kVectors, int kLanes>
 void RunRealBlocks(const RealTile<W, Real>& t, std::int64_t column) {
-  constexpr std::int64_t kColumns = std::int64_t{kVectors} * RealVectors<Simd, W, Real>::kLanes;
+  constexpr std::int64_t kColumns = std::int64_t{kVectors} * kLanes;
   for (; column + kColumns <= t.columns; column += kColumns) {
-    RunRealBlock<Simd, W, Real, kRows, kVectors>(t, column);
+    RunRealBlock<Simd, W, Real, kOwn, kRows, kVectors, kLanes>(t, column);
   }
-  if constexpr (kVectors > 1) RunRealBlocks<Simd, W, Real, kRows, kVectors / 2>(t, column);
+  if (column == t.columns) return;
+  if constexpr (kVectors > 1) {
+    RunRealBlocks<Simd, W, Real, kOwn, kRows, kVectors / 2, kLanes>(t, column);
+  } else if constexpr (kLanes > kRealColumns) {
+    RunRealBlocks<Simd, W, Real, kOwn, kRows, 1, kLanes / 2>(t, column);
+  }
 }
 
-// As many sums as stay in registers: twelve of sixteen, 24 of the 32 that vectors of 512 bits have.
-template <typename Simd, typename W, typename Real, int kRows>
+// Enough sums at a time for additions not to wait for each other.
+template <typename Simd, typename W, typename Real, bool kOwn, int kRows>
 void RunRealRows(const RealTile<W, Real>& t) {
-  constexpr int kSums = Simd::kLanes == 16 ? 24 : 12;
-  constexpr int kMost = static_cast<int>(kMaxRealColumns) / RealVectors<Simd, W, Real>::kLanes;
-  RunRealBlocks < Simd, W, Real, kRows, kSums / kRows<kMost ? kSums / kRows : kMost>(t, 0);
+  constexpr int kLanes = RealVectors<Simd, W, Real>::kLanes;
+  constexpr int kMost = static_cast<int>(kMaxRealColumns) / kLanes;
+  constexpr int kSums = (Simd::kLanes == 16 ? 6 : 12) / kRows;
+  constexpr int kVectors = kSums < 1 ? 1 : kSums < kMost ? kSums : kMost;
+  RunRealBlocks<Simd, W, Real, kOwn, kRows, kVectors, kLanes>(t, 0);
 }
 
-template <typename Simd, typename W, typename Real = double>
+template <typename Simd, typename W, typename Real = double, bool kOwn = false, int kRows = 1>
 void RunRealTile(const RealTile<W, Real>& t) {
-  switch (t.row_count) {
-    case 1:
-      return RunRealRows<Simd, W, Real, 1>(t);
-    case 2:
-      return RunRealRows<Simd, W, Real, 2>(t);
-    case 3:
-      return RunRealRows<Simd, W, Real, 3>(t);
-    default:
-      return RunRealRows<Simd, W, Real, 4>(t);
+  if constexpr (kRows < kMaxRealRows<Real>) {
+    if (t.row_count > kRows) return RunRealTile<Simd, W, Real, kOwn, kRows + 1>(t);
   }
+  RunRealRows<Simd, W, Real, kOwn, kRows>(t);
 }
 
 template <typename Simd>
