@@ -212,11 +212,10 @@ double RunGreatest(const float* x, std::int64_t n) {
     bits &= kMagnitude;
     if (bits <= kInfinity && bits > greatest) greatest = bits;
   }
-  for (int v = 0; v < 2; ++v) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      if (most[v][lane] > greatest) greatest = most[v][lane];
-    }
-  }
+  Integer lanes[std::size_t{kLanes}];
+  most[0] = most[1] > most[0] ? most[1] : most[0];
+  __builtin_memcpy(lanes, most, sizeof(lanes));
+  for (const Integer lane : lanes) greatest = lane > greatest ? lane : greatest;
   float value;
   __builtin_memcpy(&value, &greatest, sizeof(value));
   return static_cast<double>(value);

@@ -11,7 +11,9 @@ namespace {
 constexpr std::int64_t kElementsPerNanosecond = 4;
 
 void Copy(const Kernels& kernels, const float* from, std::int64_t n, double* to) {
-  kernels.widen_floats(from, 1, n, to);
+  constexpr std::int64_t kFewest = 16;  // that are worth a call
+  if (n >= kFewest) return kernels.widen_floats(from, 1, n, to);
+  for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
 }
 template <typename Real>
 void Copy(const Kernels&, const Real* from, std::int64_t n, Real* to) {

@@ -136,7 +136,8 @@ class RealMatMul : public Step {
     greatest_.clear();
     const auto depth = static_cast<std::size_t>(shape_.depth);
     for (std::size_t i = 0; i < floats.size(); i += depth) {
-      greatest_.push_back(kernels_.greatest(floats.data() + i, shape_.depth));
+      const bool bounded = sizeof(Real) == sizeof(double);
+      greatest_.push_back(bounded ? kernels_.greatest(floats.data() + i, shape_.depth) : 0);
     }
   }
 
@@ -182,7 +183,7 @@ class RealMatMul : public Step {
     const auto size = static_cast<std::int64_t>(n);
     std::array<float, static_cast<std::size_t>(kPanel)> copy{};
     const float* addend = Addends(element, size, copy.data());
-    const double bound = Results::Bound(shape_.depth, products, kernels_.greatest(addend, size));
+    const double bound = Results::Bound(shape_.depth, products, GreatestAddend(addend, size));
     std::array<std::int32_t, static_cast<std::size_t>(kPanel)> doubtful;
     const std::int64_t count = results_.Round({.sums = tile.sums + r * tile.columns,
                                                .n = size,
@@ -209,6 +210,11 @@ class RealMatMul : public Step {
       copy[i] = from[sum.addend_index[static_cast<std::size_t>(element + i)]];
     }
     return copy;
+  }
+
+  double GreatestAddend(const float* addend, std::int64_t n) const {
+    if (results_.sum().addend == nullptr || sizeof(Real) == sizeof(float)) return 0;  // no bound
+    return kernels_.greatest(addend, n);
   }
 
   MatrixShape shape_;
