@@ -258,6 +258,8 @@ struct Kernels {
   bool (*quantize_away)(const float* x, std::int64_t n, float factor, std::int32_t zero,
                         std::uint8_t* out) = nullptr;
 
+  /// y[i] = x[i], no less than low and no more than high; a NaN stays.
+  void (*bound)(const float* x, std::int64_t n, float low, float high, float* y) = nullptr;
   /// y[i] = x[i * step] for i < n.
   void (*widen_floats)(const float* x, std::int64_t step, std::int64_t n, double* y) = nullptr;
   /// The greatest magnitude of x[0, n), without NaN; 0 if there is none.

@@ -133,16 +133,6 @@ std::int64_t ListDoubtful(const float* low, const float* y, std::int64_t n, std:
   return count;
 }
 
-/// True if all bits of a mask are set.
-template <typename Mask>
-bool IsAll(const Mask& mask) {
-  unsigned long long words[sizeof(Mask) / sizeof(unsigned long long)];
-  __builtin_memcpy(words, &mask, sizeof(mask));
-  unsigned long long all = ~0ULL;
-  for (const unsigned long long word : words) all &= word;
-  return all == ~0ULL;
-}
-
 /// Rounds what lies between two bounds to y[0, n), and lists the elements whose bounds round
 /// differently. bounds(i, count, below, above) sets the lanes of `count` elements from i on.
 template <typename V, typename Bounds>

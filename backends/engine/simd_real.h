@@ -109,24 +109,38 @@ void RunRealTile(const RealTile<W, Real>& t) {
   RunRealRows<Simd, W, Real, kOwn, kRows>(t);
 }
 
+// True if all bits of a mask are set.
+template <typename Mask>
+bool IsAll(const Mask& mask) {
+  unsigned long long words[sizeof(Mask) / sizeof(unsigned long long)];
+  __builtin_memcpy(words, &mask, sizeof(mask));
+  unsigned long long all = ~0ULL;
+  for (const unsigned long long word : words) all &= word;
+  return all == ~0ULL;
+}
+
 template <typename Simd>
-std::int64_t RunSettleFloats(const RealSums<float>& of, std::int32_t* doubtful) {
-  using F32 = typename Simd::F32;
-  constexpr std::int64_t kLanes = Simd::kLanes;
-  const F32 one = Simd::SetF(1);
-  const F32 addend = Simd::SetF(of.addend[0]);
+std::int64_t RunSettleFloats(const RealSums<float>& sums, std::int32_t* doubtful) {
+  using Vectors = RealVectors<Simd, float, float>;
+  constexpr std::int64_t kLanes = Vectors::kLanes;
+  const RealSums<float> of = sums;  // which y does not alias
+  const typename Vectors::Sum addend = typename Vectors::Sum{} + of.addend[0];
+  auto numbers = addend == addend || addend != addend;  // all
   bool ordered = true;
   std::int64_t i = 0;
   for (; i + kLanes <= of.n; i += kLanes) {
-    const F32 own = of.addend_step == 0 ? addend : Simd::LoadF(of.addend + i);
-    const F32 y = Simd::MulAddF(Simd::LoadF(of.sums + i), one, own);
-    ordered = ordered && Simd::AtLeast(y, y) == (1U << kLanes) - 1;
+    typename Vectors::Sum y, own = addend;
+    Vectors::Load(of.sums + i, y);
+    if (of.addend_step != 0) Vectors::Load(of.addend + i, own);
+    y += own;
+    numbers &= y == y;
     __builtin_memcpy(of.y + i, &y, sizeof(y));
   }
   for (; i < of.n; ++i) {
     of.y[i] = of.sums[i] + of.addend[i * of.addend_step];
     ordered = ordered && of.y[i] == of.y[i];
   }
+  ordered = ordered && IsAll(numbers);
   std::int64_t count = 0;
   for (i = 0; !ordered && i < of.n; ++i) {
     if (of.y[i] != of.y[i]) doubtful[count++] = static_cast<std::int32_t>(i);
@@ -171,6 +185,27 @@ bool RunQuantizeAway(const float* x, std::int64_t n, float factor, Integer zero,
   bool all = true;
   for (int lane = 0; lane < kLanes; ++lane) all = all && numbers[lane] != 0;
   return all;
+}
+
+// A NaN stays.
+template <typename Simd>
+void RunBound(const float* x, std::int64_t n, float low, float high, float* y) {
+  using Vectors = RealVectors<Simd, float, float>;
+  constexpr std::int64_t kLanes = Vectors::kLanes;
+  const typename Vectors::Sum least = typename Vectors::Sum{} + low;
+  const typename Vectors::Sum most = typename Vectors::Sum{} + high;
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    typename Vectors::Sum value;
+    Vectors::Load(x + i, value);
+    value = value < least ? least : value;
+    value = most < value ? most : value;
+    __builtin_memcpy(y + i, &value, sizeof(value));
+  }
+  for (; i < n; ++i) {
+    const float raised = x[i] < low ? low : x[i];
+    y[i] = high < raised ? high : raised;
+  }
 }
 
 template <typename Simd>

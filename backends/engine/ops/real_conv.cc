@@ -41,6 +41,7 @@ class RealConv : public Step {
   RealConv(const NodePlan& node, const ConvShape& shape, const RealImage<Real>& image,
            Buffer* memory, Results results)
       : shape_(shape),
+        positions_(shape.Positions()),
         own_(HasOwnElements(shape)),
         filters_(own_ ? shape.filters : shape.GroupFilters()),
         results_(std::move(results)),
@@ -141,13 +142,12 @@ class RealConv : public Step {
 
   void MultiplyPart(std::int64_t n, std::int64_t part, double greatest) {
     constexpr std::int64_t kPositions = kTiles * kMaxRows;
-    const std::int64_t positions = shape_.Positions();
-    const std::int64_t nanoseconds = positions * filters_ * (Depth() + 4) / 8;
-    threads_.For(CeilDivide(positions, kPositions) * PartPanels(), nanoseconds,
+    const std::int64_t nanoseconds = positions_ * filters_ * (Depth() + 4) / 8;
+    threads_.For(CeilDivide(positions_, kPositions) * PartPanels(), nanoseconds,
                  [&](std::int64_t i) {
                    const std::int64_t from = i / PartPanels() * kPositions;
                    MultiplyTiles(n, part * PartPanels() + i % PartPanels(), from,
-                                 std::min(from + kPositions, positions), greatest);
+                                 std::min(from + kPositions, positions_), greatest);
                  });
   }
 
@@ -170,7 +170,7 @@ class RealConv : public Step {
       image_.Windows(from, tile.row_count, tile.rows);
       for (int r = 0; own_ && r < tile.row_count; ++r) tile.rows[r] += first;
       tile_(tile);
-      Settle(tile, panel, (n * shape_.filters + first) * shape_.Positions() + from, bound);
+      Settle(tile, panel, (n * shape_.filters + first) * positions_ + from, bound);
     }
   }
 
@@ -190,16 +190,17 @@ class RealConv : public Step {
                                               doubtful.data());
     TransposeMatrix(reinterpret_cast<const std::byte*>(rounded.data()),
                     {tile.row_count, filters, tile.columns}, sizeof(float),
-                    reinterpret_cast<std::byte*>(results_.y() + element), shape_.Positions());
+                    reinterpret_cast<std::byte*>(results_.y() + element), positions_);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t r = doubtful[At(i)] / tile.columns, c = doubtful[At(i)] % tile.columns;
       if (c >= filters) continue;
-      results_.Put(element + c * shape_.Positions() + r, tile.rows[r] + (own_ ? c : 0), offsets_,
+      results_.Put(element + c * positions_ + r, tile.rows[r] + (own_ ? c : 0), offsets_,
                    tile.values + c, tile.columns, addend[c]);
     }
   }
 
   ConvShape shape_;
+  std::int64_t positions_;
   bool own_;
   std::int64_t filters_;  // that are computed together: of a group, or of all
   Results results_;
