@@ -162,23 +162,23 @@ struct FixedScaling {
   Narrowing narrowing;
 };
 
-inline constexpr int kMaxRealRows = 4;
-/// Most columns of a tile.
-inline constexpr std::int64_t kMaxRealColumns = 48;
-/// A vector of reals has at most this many lanes.
+/// Most rows of a tile, whose sums stay in registers.
 template <typename Real>
-inline constexpr std::int64_t kRealLanes = 64 / sizeof(Real);
+inline constexpr int kMaxRealRows = sizeof(Real) == sizeof(float) ? 12 : 8;
+/// Most columns of a tile, and what their number is a multiple of.
+inline constexpr std::int64_t kMaxRealColumns = 48, kRealColumns = 4;
 
-/// Sums of products, from 0 on:
-///   sums[r * columns + c] = sum over k < taps of rows[r][k] * values[offsets[k] + c]
-/// In binary64 each product and each sum is rounded, or the two at once; in binary32 each product
-/// and each sum. `columns` is a multiple of kRealLanes.
+/// Sums of products, from 0 on, in the order of the taps:
+///   sums[r * columns + c] = sum over k < taps of x * values[k * columns + c]
+/// where x is rows[r][offsets[k]], or, of a tile whose columns have elements of their own,
+/// rows[r][offsets[k] + c]. In binary64 each product and each sum is rounded, or the two at once;
+/// in binary32 each product and each sum.
 template <typename W, typename Real = double>
 struct RealTile {
-  const Real* rows[kMaxRealRows] = {};
+  const Real* rows[kMaxRealRows<Real>] = {};
   int row_count = 0;
-  const W* values = nullptr;
   const std::int64_t* offsets = nullptr;
+  const W* values = nullptr;
   std::int64_t taps = 0;
   std::int64_t columns = 0;
   Real* sums = nullptr;
@@ -258,6 +258,8 @@ struct Kernels {
   bool (*quantize_away)(const float* x, std::int64_t n, float factor, std::int32_t zero,
                         std::uint8_t* out) = nullptr;
 
+  /// y[i] = x[i], no less than low and no more than high; a NaN stays.
+  void (*bound)(const float* x, std::int64_t n, float low, float high, float* y) = nullptr;
   /// y[i] = x[i * step] for i < n.
   void (*widen_floats)(const float* x, std::int64_t step, std::int64_t n, double* y) = nullptr;
   /// The greatest magnitude of x[0, n), without NaN; 0 if there is none.
@@ -266,6 +268,9 @@ struct Kernels {
   void (*real_tile_of_floats)(const RealTile<float>& tile) = nullptr;
   void (*real_tile_of_bytes)(const RealTile<std::int8_t>& tile) = nullptr;
   void (*float_tile)(const RealTile<float, float>& tile) = nullptr;
+  /// Of columns that have elements of their own.
+  void (*own_real_tile)(const RealTile<double>& tile) = nullptr;
+  void (*own_float_tile)(const RealTile<float, float>& tile) = nullptr;
   /// Rounds sums. Lists the indices of doubtful elements, as NaN and infinities are, and returns
   /// their number.
   std::int64_t (*settle)(const RealSums<double>& sums, std::int32_t* doubtful) = nullptr;

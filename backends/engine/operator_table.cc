@@ -34,6 +34,7 @@ constexpr std::array kContributed{
 constexpr std::array kOperators{
     Operator{"Abs", PrepareFunction},
     Operator{"Add", PrepareAdd, PrepareArithmetic},
+    Operator{"And", PrepareCondition},
     Operator{"ArgMax", PrepareArgExtreme},
     Operator{"ArgMin", PrepareArgExtreme},
     Operator{"Attention", PrepareAttention},
@@ -66,6 +67,7 @@ constexpr std::array kOperators{
     Operator{"HardSwish", PrepareFunction},
     Operator{"Identity", PrepareConversion},
     Operator{"InstanceNormalization", PrepareInstanceNormalization},
+    Operator{"IsNaN", PrepareIsNan},
     Operator{"LSTM", PrepareLstm},
     Operator{"LayerNormalization", PrepareLayerNormalization},
     Operator{"LeakyRelu", PrepareFunction},
@@ -81,6 +83,8 @@ constexpr std::array kOperators{
     Operator{"Mish", PrepareFunction},
     Operator{"Mul", PrepareMul, PrepareArithmetic},
     Operator{"Neg", PrepareFunction},
+    Operator{"Not", PrepareCondition},
+    Operator{"Or", PrepareCondition},
     Operator{"PRelu", PrepareArithmetic},
     Operator{"Pad", PreparePad},
     Operator{"Pow", PreparePow},
@@ -116,6 +120,7 @@ constexpr std::array kOperators{
     Operator{"Transpose", PrepareTransposedNames, PrepareTranspose},
     Operator{"Unsqueeze", PrepareReshapedNames, PrepareReshape},
     Operator{"Where", PrepareWhere},
+    Operator{"Xor", PrepareCondition},
 };
 
 // True for general paths that compute `exact` only.

@@ -155,8 +155,7 @@ std::int64_t RoundBetween(std::int64_t n, const Bounds& bounds, float* y, std::i
       __builtin_memcpy(low + (i - first), &least, sizeof(least));
       __builtin_memcpy(y + i, &most, sizeof(most));
     }
-    bool all = true;
-    for (int lane = 0; lane < kLanes; ++lane) all &= equal[lane] != 0;
+    bool all = IsAll(equal);
     if (i < end) {
       const auto bytes = static_cast<std::size_t>(end - i) * sizeof(float);
       bounds(i, end - i, below, above);

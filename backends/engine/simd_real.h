@@ -8,17 +8,18 @@
 
 namespace qtx::backend::engine::simd {
 
-// The compiler's own vectors: of kLanes / 2 binary64 or kLanes binary32, and as many values. Where
-// the target has none this long, the compiler takes several.
-template <typename Simd, typename W, typename Real>
+// The compiler's own vectors: of kLanes / 2 binary64 or kLanes binary32, unless told otherwise, and
+// as many values. Where the target has none this long, the compiler takes several.
+template <typename Simd, typename W, typename Real,
+          int kOf = Simd::kLanes / static_cast<int>(sizeof(Real) / sizeof(float))>
 struct RealVectors {
-  static constexpr bool kDouble = sizeof(Real) == sizeof(double);
-  static constexpr int kLanes = kDouble ? Simd::kLanes / 2 : Simd::kLanes;
+  static constexpr int kLanes = kOf;
+  static constexpr bool kNative = sizeof(Real) == sizeof(double) && kLanes == Simd::kLanes / 2;
   typedef Real Sum __attribute__((vector_size(kLanes * sizeof(Real))));
   typedef W Values __attribute__((vector_size(kLanes * sizeof(W))));
 
   static void Load(const W* p, Sum& to) {
-    if constexpr (kDouble && requires { Simd::WidenD(p); }) {
+    if constexpr (kNative && requires { Simd::WidenD(p); }) {
       to = Simd::WidenD(p);
     } else {
       Values values;
@@ -29,7 +30,7 @@ struct RealVectors {
   // Of binary64 rounded once where the instruction set can, which the error bound of the sums
   // allows.
   static void AddProduct(Sum& sum, Real factor, const Sum& values) {
-    if constexpr (kDouble && requires { Simd::AddProductD(sum, factor, values); }) {
+    if constexpr (kNative && requires { Simd::AddProductD(sum, factor, values); }) {
       sum = Simd::AddProductD(sum, factor, values);
     } else {
       sum += factor * values;
@@ -37,112 +38,109 @@ struct RealVectors {
   }
 };
 
-// One tap. The fewer of the two, rows or vectors, stay in registers: with twelve sums there are no
-// more than sixteen.
-template <typename Simd, typename W, typename Real, int kRows, int kVectors>
-inline __attribute__((always_inline)) void AddByRows(
-    const RealTile<W, Real>& t, std::int64_t k, const W* line,
-    typename RealVectors<Simd, W, Real>::Sum (&sums)[std::size_t{kRows}][std::size_t{kVectors}]) {
-  using Vectors = RealVectors<Simd, W, Real>;
-  typename Vectors::Sum values[std::size_t{kVectors}];
-#pragma GCC unroll 12  // all loops over rows and vectors, or the sums become an array in memory
-  for (int v = 0; v < kVectors; ++v) Vectors::Load(line + v * Vectors::kLanes, values[v]);
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) {
-    const Real factor = t.rows[r][k];
-#pragma GCC unroll 12
-    for (int v = 0; v < kVectors; ++v) Vectors::AddProduct(sums[r][v], factor, values[v]);
-  }
-}
-template <typename Simd, typename W, typename Real, int kRows, int kVectors>
-inline __attribute__((always_inline)) void AddByVectors(
-    const RealTile<W, Real>& t, std::int64_t k, const W* line,
-    typename RealVectors<Simd, W, Real>::Sum (&sums)[std::size_t{kRows}][std::size_t{kVectors}]) {
-  using Vectors = RealVectors<Simd, W, Real>;
-  Real factors[std::size_t{kRows}];
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) factors[r] = t.rows[r][k];
-#pragma GCC unroll 12
-  for (int v = 0; v < kVectors; ++v) {
-    typename Vectors::Sum values;
-    Vectors::Load(line + v * Vectors::kLanes, values);
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) Vectors::AddProduct(sums[r][v], factors[r], values);
-  }
-}
-
-template <typename Simd, typename W, typename Real, int kRows, int kVectors>
+template <typename Simd, typename W, typename Real, bool kOwn, int kRows, int kVectors, int kLanes>
 void RunRealBlock(const RealTile<W, Real>& t, std::int64_t column) {
-  using Vectors = RealVectors<Simd, W, Real>;
+  using Vectors = RealVectors<Simd, W, Real, kLanes>;
   typename Vectors::Sum sums[std::size_t{kRows}][std::size_t{kVectors}] = {};
-  for (std::int64_t k = 0; k < t.taps; ++k) {
-    const W* line = t.values + t.offsets[k] + column;
-    if constexpr (kRows > kVectors) {
-      AddByRows<Simd, W, Real, kRows, kVectors>(t, k, line, sums);
-    } else {
-      AddByVectors<Simd, W, Real, kRows, kVectors>(t, k, line, sums);
+  const Real* rows[std::size_t{kRows}];
+#pragma GCC unroll 12  // all loops over rows and vectors, or the sums become an array in memory
+  for (int r = 0; r < kRows; ++r) rows[r] = t.rows[r] + (kOwn ? column : 0);
+  const W* line = t.values + column;
+  for (std::int64_t k = 0; k < t.taps; ++k, line += t.columns) {
+    const std::int64_t offset = t.offsets[k];
+    typename Vectors::Sum values[std::size_t{kVectors}];
+#pragma GCC unroll 12
+    for (int v = 0; v < kVectors; ++v) Vectors::Load(line + v * kLanes, values[v]);
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 12
+      for (int v = 0; v < kVectors; ++v) {
+        if constexpr (kOwn) {
+          typename Vectors::Sum own;
+          __builtin_memcpy(&own, rows[r] + offset + v * kLanes, sizeof(own));
+          sums[r][v] += own * values[v];
+        } else {
+          Vectors::AddProduct(sums[r][v], rows[r][offset], values[v]);
+        }
+      }
     }
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 12
     for (int v = 0; v < kVectors; ++v) {
-      Real* to = t.sums + r * t.columns + column + v * Vectors::kLanes;
+      Real* to = t.sums + r * t.columns + column + v * kLanes;
       __builtin_memcpy(to, &sums[r][v], sizeof(sums[r][v]));
     }
   }
 }
 
-// Columns from `column` on, in blocks of kVectors, then of half as many, and so on.
-template <typename Simd, typename W, typename Real, int kRows, int kVectors>
+// Columns from `column` on, in blocks of kVectors, then of half as many, and so on, then of shorter
+// vectors.
+template <typename Simd, typename W, typename Real, bool kOwn, int kRows, int kVectors, int kLanes>
 void RunRealBlocks(const RealTile<W, Real>& t, std::int64_t column) {
-  constexpr std::int64_t kColumns = std::int64_t{kVectors} * RealVectors<Simd, W, Real>::kLanes;
+  constexpr std::int64_t kColumns = std::int64_t{kVectors} * kLanes;
   for (; column + kColumns <= t.columns; column += kColumns) {
-    RunRealBlock<Simd, W, Real, kRows, kVectors>(t, column);
+    RunRealBlock<Simd, W, Real, kOwn, kRows, kVectors, kLanes>(t, column);
   }
-  if constexpr (kVectors > 1) RunRealBlocks<Simd, W, Real, kRows, kVectors / 2>(t, column);
+  if (column == t.columns) return;
+  if constexpr (kVectors > 1) {
+    RunRealBlocks<Simd, W, Real, kOwn, kRows, kVectors / 2, kLanes>(t, column);
+  } else if constexpr (kLanes > kRealColumns) {
+    RunRealBlocks<Simd, W, Real, kOwn, kRows, 1, kLanes / 2>(t, column);
+  }
 }
 
-// As many sums as stay in registers: twelve of sixteen, 24 of the 32 that vectors of 512 bits have.
-template <typename Simd, typename W, typename Real, int kRows>
+// Enough sums at a time for additions not to wait for each other.
+template <typename Simd, typename W, typename Real, bool kOwn, int kRows>
 void RunRealRows(const RealTile<W, Real>& t) {
-  constexpr int kSums = Simd::kLanes == 16 ? 24 : 12;
-  constexpr int kMost = static_cast<int>(kMaxRealColumns) / RealVectors<Simd, W, Real>::kLanes;
-  RunRealBlocks < Simd, W, Real, kRows, kSums / kRows<kMost ? kSums / kRows : kMost>(t, 0);
+  constexpr int kLanes = RealVectors<Simd, W, Real>::kLanes;
+  constexpr int kMost = static_cast<int>(kMaxRealColumns) / kLanes;
+  constexpr int kSums = (Simd::kLanes == 16 ? 6 : 12) / kRows;
+  constexpr int kVectors = kSums < 1 ? 1 : kSums < kMost ? kSums : kMost;
+  RunRealBlocks<Simd, W, Real, kOwn, kRows, kVectors, kLanes>(t, 0);
 }
 
-template <typename Simd, typename W, typename Real = double>
+template <typename Simd, typename W, typename Real = double, bool kOwn = false, int kRows = 1>
 void RunRealTile(const RealTile<W, Real>& t) {
-  switch (t.row_count) {
-    case 1:
-      return RunRealRows<Simd, W, Real, 1>(t);
-    case 2:
-      return RunRealRows<Simd, W, Real, 2>(t);
-    case 3:
-      return RunRealRows<Simd, W, Real, 3>(t);
-    default:
-      return RunRealRows<Simd, W, Real, 4>(t);
+  if constexpr (kRows < kMaxRealRows<Real>) {
+    if (t.row_count > kRows) return RunRealTile<Simd, W, Real, kOwn, kRows + 1>(t);
   }
+  RunRealRows<Simd, W, Real, kOwn, kRows>(t);
+}
+
+// True if all bits of a mask are set.
+template <typename Mask>
+bool IsAll(const Mask& mask) {
+  unsigned long long words[sizeof(Mask) / sizeof(unsigned long long)];
+  __builtin_memcpy(words, &mask, sizeof(mask));
+  unsigned long long all = ~0ULL;
+  for (const unsigned long long word : words) all &= word;
+  return all == ~0ULL;
 }
 
 template <typename Simd>
-std::int64_t RunSettleFloats(const RealSums<float>& of, std::int32_t* doubtful) {
-  using F32 = typename Simd::F32;
-  constexpr std::int64_t kLanes = Simd::kLanes;
-  const F32 one = Simd::SetF(1);
-  const F32 addend = Simd::SetF(of.addend[0]);
+std::int64_t RunSettleFloats(const RealSums<float>& sums, std::int32_t* doubtful) {
+  using Vectors = RealVectors<Simd, float, float>;
+  constexpr std::int64_t kLanes = Vectors::kLanes;
+  const RealSums<float> of = sums;  // which y does not alias
+  const typename Vectors::Sum addend = typename Vectors::Sum{} + of.addend[0];
+  auto numbers = addend == addend || addend != addend;  // all
   bool ordered = true;
   std::int64_t i = 0;
   for (; i + kLanes <= of.n; i += kLanes) {
-    const F32 own = of.addend_step == 0 ? addend : Simd::LoadF(of.addend + i);
-    const F32 y = Simd::MulAddF(Simd::LoadF(of.sums + i), one, own);
-    ordered = ordered && Simd::AtLeast(y, y) == (1U << kLanes) - 1;
+    typename Vectors::Sum y, own = addend;
+    Vectors::Load(of.sums + i, y);
+    if (of.addend_step != 0) Vectors::Load(of.addend + i, own);
+    y += own;
+    numbers &= y == y;
     __builtin_memcpy(of.y + i, &y, sizeof(y));
   }
   for (; i < of.n; ++i) {
     of.y[i] = of.sums[i] + of.addend[i * of.addend_step];
     ordered = ordered && of.y[i] == of.y[i];
   }
+  ordered = ordered && IsAll(numbers);
   std::int64_t count = 0;
   for (i = 0; !ordered && i < of.n; ++i) {
     if (of.y[i] != of.y[i]) doubtful[count++] = static_cast<std::int32_t>(i);
@@ -189,6 +187,27 @@ bool RunQuantizeAway(const float* x, std::int64_t n, float factor, Integer zero,
   return all;
 }
 
+// A NaN stays.
+template <typename Simd>
+void RunBound(const float* x, std::int64_t n, float low, float high, float* y) {
+  using Vectors = RealVectors<Simd, float, float>;
+  constexpr std::int64_t kLanes = Vectors::kLanes;
+  const typename Vectors::Sum least = typename Vectors::Sum{} + low;
+  const typename Vectors::Sum most = typename Vectors::Sum{} + high;
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    typename Vectors::Sum value;
+    Vectors::Load(x + i, value);
+    value = value < least ? least : value;
+    value = most < value ? most : value;
+    __builtin_memcpy(y + i, &value, sizeof(value));
+  }
+  for (; i < n; ++i) {
+    const float raised = x[i] < low ? low : x[i];
+    y[i] = high < raised ? high : raised;
+  }
+}
+
 template <typename Simd>
 void RunWidenFloats(const float* x, std::int64_t step, std::int64_t n, double* y) {
   using Vectors = RealVectors<Simd, float, double>;
@@ -228,11 +247,10 @@ double RunGreatest(const float* x, std::int64_t n) {
     bits &= kMagnitude;
     if (bits <= kInfinity && bits > greatest) greatest = bits;
   }
-  for (int v = 0; v < 2; ++v) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      if (most[v][lane] > greatest) greatest = most[v][lane];
-    }
-  }
+  Integer lanes[std::size_t{kLanes}];
+  most[0] = most[1] > most[0] ? most[1] : most[0];
+  __builtin_memcpy(lanes, most, sizeof(lanes));
+  for (const Integer lane : lanes) greatest = lane > greatest ? lane : greatest;
   float value;
   __builtin_memcpy(&value, &greatest, sizeof(value));
   return static_cast<double>(value);

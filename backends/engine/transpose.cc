@@ -29,12 +29,56 @@ void TransposeSquare(const std::uint8_t* from, std::int64_t from_stride, std::ui
   for (int i = 0; i < kSquare; ++i) std::memcpy(to + i * to_stride, &a[i], kSquare);
 }
 
+// The same of 4 x 4 elements of 4 bytes: each pass moves one bit.
+void TransposeSquare(const std::uint32_t* from, std::int64_t from_stride, std::uint32_t* to,
+                     std::int64_t to_stride) {
+  using Four = std::uint32_t __attribute__((vector_size(16)));
+  Four a[4];
+  Four b[4];
+  for (int i = 0; i < 4; ++i) std::memcpy(&a[i], from + i * from_stride, sizeof(Four));
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int i = 0; i < 2; ++i) {
+      b[i + i] = __builtin_shufflevector(a[i], a[i + 2], 0, 4, 1, 5);
+      b[i + i + 1] = __builtin_shufflevector(a[i], a[i + 2], 2, 6, 3, 7);
+    }
+    std::copy_n(b, 4, a);
+  }
+  for (int i = 0; i < 4; ++i) std::memcpy(to + i * to_stride, &a[i], sizeof(Four));
+}
+
 template <typename T>
 void TransposePart(const T* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
                    T* to, std::int64_t to_stride) {
   for (std::int64_t c = 0; c < columns; ++c) {
     for (std::int64_t r = 0; r < rows; ++r) to[c * to_stride + r] = from[r * from_stride + c];
   }
+}
+
+// Elements of a square that is transposed in registers; 0: there is none.
+template <typename T>
+constexpr std::int64_t kSide = sizeof(T) == 1   ? kSquare
+                               : sizeof(T) == 4 ? 4
+                                                : 0;
+
+// One square of the first-level cache, at most kSquare a side.
+template <typename T>
+void TransposeBlock(const T* from, std::int64_t from_stride, std::int64_t rows,
+                    std::int64_t columns, T* to, std::int64_t to_stride) {
+  std::int64_t whole_rows = 0;
+  std::int64_t whole_columns = 0;
+  if constexpr (kSide<T> != 0) {
+    whole_rows = rows / kSide<T> * kSide<T>;
+    whole_columns = columns / kSide<T> * kSide<T>;
+    for (std::int64_t r = 0; r < whole_rows; r += kSide<T>) {
+      for (std::int64_t c = 0; c < whole_columns; c += kSide<T>) {
+        TransposeSquare(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+      }
+    }
+  }
+  TransposePart(from + whole_columns, from_stride, whole_rows, columns - whole_columns,
+                to + whole_columns * to_stride, to_stride);
+  TransposePart(from + whole_rows * from_stride, from_stride, rows - whole_rows, columns,
+                to + whole_rows, to_stride);
 }
 
 // In squares that stay in the first-level cache.
@@ -44,15 +88,8 @@ void Transpose(const T* source, const StridedMatrix& from, T* to, std::int64_t t
     const std::int64_t rows = std::min(kSquare, from.rows - r);
     for (std::int64_t c = 0; c < from.columns; c += kSquare) {
       const std::int64_t columns = std::min(kSquare, from.columns - c);
-      const T* square = source + r * from.stride + c;
-      T* out = to + c * to_stride + r;
-      if constexpr (sizeof(T) == 1) {
-        if (rows == kSquare && columns == kSquare) {
-          TransposeSquare(square, from.stride, out, to_stride);
-          continue;
-        }
-      }
-      TransposePart(square, from.stride, rows, columns, out, to_stride);
+      TransposeBlock(source + r * from.stride + c, from.stride, rows, columns,
+                     to + c * to_stride + r, to_stride);
     }
   }
 }

@@ -33,6 +33,16 @@ bool IsProduct(double value, const Term& term) {
   return std::fabs(value) > 0x1p-900 && std::fma(term.integer, term.scale, -value) == 0;
 }
 
+// s' = s (1 - s), |s''| < 0.1; t' = 1 - t^2, |t''| < 0.8.
+Estimate SigmoidBy(Estimate (*function)(double), const Estimate& x) {
+  return Applied(
+      function, [](double s) { return std::max(s * (1 - s), 0.0) + kHalfUlp; }, 0.1, x);
+}
+Estimate TanhBy(Estimate (*function)(double), const Estimate& x) {
+  return Applied(
+      function, [](double t) { return std::max(1 - t * t, 0.0) + 2 * kHalfUlp; }, 0.8, x);
+}
+
 }  // namespace
 
 Estimate operator+(const Estimate& a, const Estimate& b) {
@@ -48,15 +58,10 @@ Estimate operator*(const Estimate& a, const Estimate& b) {
 
 Estimate operator-(const Estimate& a) { return {-a.value, a.error}; }
 
-// s' = s (1 - s), |s''| < 0.1; t' = 1 - t^2, |t''| < 0.8.
-Estimate SigmoidOf(const Estimate& x) {
-  return Applied(
-      QuickSigmoid, [](double s) { return std::max(s * (1 - s), 0.0) + kHalfUlp; }, 0.1, x);
-}
-Estimate TanhOf(const Estimate& x) {
-  return Applied(
-      QuickTanh, [](double t) { return std::max(1 - t * t, 0.0) + 2 * kHalfUlp; }, 0.8, x);
-}
+Estimate SigmoidOf(const Estimate& x) { return SigmoidBy(QuickSigmoid, x); }
+Estimate TanhOf(const Estimate& x) { return TanhBy(QuickTanh, x); }
+Estimate CarefulSigmoidOf(const Estimate& x) { return SigmoidBy(EstimateSigmoid, x); }
+Estimate CarefulTanhOf(const Estimate& x) { return TanhBy(EstimateTanh, x); }
 Estimate ReluOf(const Estimate& x) { return {std::max(x.value, 0.0), x.error}; }
 
 Estimate Clamped(const Estimate& x, const mpq_class& bound) {

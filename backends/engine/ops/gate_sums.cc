@@ -30,11 +30,11 @@ GateSums::GateSums(const Kernels& kernels, std::int64_t rows, std::int64_t input
       rows_(rows),
       input_(input),
       hidden_(hidden),
-      width_((rows + kRealLanes<double> - 1) / kRealLanes<double> * kRealLanes<double>),
+      width_((rows + kRealColumns - 1) / kRealColumns * kRealColumns),
       vector_(Index(input + hidden)),
       products_(Index(width_)),
       errors_(Index(width_)) {
-  for (std::int64_t k = 0; k < input + hidden; ++k) offsets_.push_back(k * width_);
+  for (std::int64_t k = 0; k < input + hidden; ++k) offsets_.push_back(k);
 }
 
 std::unique_ptr<GateSums> GateSums::Make(const Kernels& kernels, std::span<const Estimate> w,

@@ -52,14 +52,19 @@ Result<Quantization> Read(const Parameters& p) {
 class Linear : public Step {
  public:
   Linear(const Value* x, Value* y, Parameters parameters, bool quantizes, SmallFloatRules rules,
-         Arithmetic arithmetic)
+         const NodePlan& node)
       : x_(x),
         y_(y),
         parameters_(std::move(parameters)),
         quantizes_(quantizes),
         rules_(std::move(rules)),
-        arithmetic_(arithmetic) {}
+        arithmetic_(node.arithmetic()),
+        kernels_(node.kernels()) {}
 
+  bool HasConstantParameters() const {
+    return parameters_.scale->constant &&
+           (parameters_.zero_point == nullptr || parameters_.zero_point->constant);
+  }
   std::string_view Path() const override { return "linear"; }
   Result<void> Run() override {
     QTX_ASSIGN_OR_RETURN(Quantization q, Read(parameters_));
@@ -81,8 +86,8 @@ class Linear : public Step {
   }
 
  private:
-  static void Copy(const Tensor& from, Tensor& to) {
-    if (ConvertReals(from, from.bytes, to, to.bytes)) return;
+  void Copy(const Tensor& from, Tensor& to) const {
+    if (ConvertReals(from, from.bytes, to, to.bytes, {}, kernels_)) return;
     if (IsRealOutput(from.elem_type) && IsRealOutput(to.elem_type) &&
         !format::IsSmallFloat(from.elem_type)) {
       StoreReals(RealsOf(from), to);
@@ -119,6 +124,7 @@ class Linear : public Step {
   bool quantizes_;
   SmallFloatRules rules_;
   Arithmetic arithmetic_;
+  const Kernels& kernels_;
 };
 
 // The axis, or the blocks, that parameters of shape `own` have in a tensor of shape `dims`.
@@ -163,6 +169,14 @@ Result<void> CheckArithmetic(const NodePlan& node, const Value& real, ElementTyp
                           " in another arithmetic than exact");
 }
 
+// The step, or, of constants, nothing: y is constant, too. What breaks a clause does so in each
+// run.
+StepResult OnceIfConstant(const Value* x, Value* y, std::unique_ptr<Linear> step) {
+  if (!x->constant || !step->HasConstantParameters() || !step->Run().has_value()) return step;
+  y->constant = true;
+  return nullptr;
+}
+
 }  // namespace
 
 StepResult PrepareQuantizeLinear(const NodePlan& node) {
@@ -171,9 +185,10 @@ StepResult PrepareQuantizeLinear(const NodePlan& node) {
   const ElementType storage = y->tensor.elem_type;
   QTX_ASSIGN_OR_RETURN(Parameters p, ParametersOf(node, x->tensor.dims, storage));
   QTX_RETURN_IF_ERROR(CheckArithmetic(node, *x, storage));
-  return std::make_unique<Linear>(x, y, std::move(p), true,
-                                  SmallFloatRules{.saturates = node.Int("saturate") == 1},
-                                  node.arithmetic());
+  return OnceIfConstant(
+      x, y,
+      std::make_unique<Linear>(x, y, std::move(p), true,
+                               SmallFloatRules{.saturates = node.Int("saturate") == 1}, node));
 }
 
 StepResult PrepareDequantizeLinear(const NodePlan& node) {
@@ -181,7 +196,8 @@ StepResult PrepareDequantizeLinear(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(Parameters p, ParametersOf(node, x->tensor.dims, x->tensor.elem_type));
   QTX_ASSIGN_OR_RETURN(Value * y, node.Output(x->tensor.dims));
   QTX_RETURN_IF_ERROR(CheckArithmetic(node, *y, x->tensor.elem_type));
-  return std::make_unique<Linear>(x, y, std::move(p), false, SmallFloatRules(), node.arithmetic());
+  return OnceIfConstant(
+      x, y, std::make_unique<Linear>(x, y, std::move(p), false, SmallFloatRules(), node));
 }
 
 }  // namespace qtx::backend::engine

@@ -125,22 +125,28 @@ Result<CellParameters> ParametersOf(const NodePlan& node, RecurrentPlan& plan, c
   return parameters;
 }
 
+// A cell of type C for each kind of number.
+template <typename C>
+Cell CellOf(CellParameters parameters) {
+  const C cell(parameters);
+  for (Activation& activation : parameters.activations) activation.estimated = activation.careful;
+  return {cell, cell, C(std::move(parameters))};
+}
+
 }  // namespace
 
 StepResult PrepareLstm(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(RecurrentPlan plan, RecurrentPlan::Read(node, 4));
   QTX_ASSIGN_OR_RETURN(CellParameters parameters,
                        ParametersOf(node, plan, "input_forget", {kSigmoid, kTanh, kTanh}));
-  const LstmCell cell(std::move(parameters));
-  return plan.Make(node, {cell, cell});
+  return plan.Make(node, CellOf<LstmCell>(std::move(parameters)));
 }
 
 StepResult PrepareGru(const NodePlan& node) {
   QTX_ASSIGN_OR_RETURN(RecurrentPlan plan, RecurrentPlan::Read(node, 3));
   QTX_ASSIGN_OR_RETURN(CellParameters parameters,
                        ParametersOf(node, plan, "linear_before_reset", {kSigmoid, kTanh}));
-  const GruCell cell(std::move(parameters));
-  return plan.Make(node, {cell, cell});
+  return plan.Make(node, CellOf<GruCell>(std::move(parameters)));
 }
 
 }  // namespace qtx::backend::engine

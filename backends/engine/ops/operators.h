@@ -19,6 +19,8 @@ StepResult PrepareGather(const NodePlan& node);
 StepResult PrepareGatherNd(const NodePlan& node);
 StepResult PrepareScatterNd(const NodePlan& node);
 StepResult PrepareWhere(const NodePlan& node);
+StepResult PrepareCondition(const NodePlan& node);  // And, Or, Xor, Not
+StepResult PrepareIsNan(const NodePlan& node);
 
 StepResult PrepareReduce(const NodePlan& node);      // ReduceSum, ReduceMax, ReduceL2, ...
 StepResult PrepareArgExtreme(const NodePlan& node);  // ArgMax, ArgMin

@@ -1,28 +1,36 @@
-// Conv of reals: filters by the positions of an image, channels first.
+// Conv of reals: positions of the image by filters, whose weights lie beside each other. Where
+// groups have few filters and channels, these are columns of one product whose elements are their
+// own.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
 #include "engine/ops/real_image.h"
+#include "engine/ops/real_panels.h"
 #include "engine/ops/real_product.h"
+#include "engine/transpose.h"
 
 namespace qtx::backend::engine {
 namespace {
 
-constexpr std::int64_t kChunk = kMaxRealColumns;  // positions whose sums are computed together
-constexpr std::int64_t kDeep = 64;                // products of a sum, above which
-constexpr std::int64_t kDeepBytes = 192;          // of positions stay in cache
-constexpr std::int64_t kFilters = 16;             // whose sums of a chunk one thread computes
+constexpr std::int64_t kPanel = 16;  // filters whose sums are computed together
+constexpr std::int64_t kTiles = 8;   // of positions, with a panel, that one thread computes
+constexpr std::int64_t kNarrow = 8;  // filters and channels of a group, below which
+                                     // elements are copied for each filter
 
 constexpr std::size_t At(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-void (*TileOf(const Kernels& kernels, const double*))(const RealTile<double>&) {
-  return kernels.real_tile;
+bool HasOwnElements(const ConvShape& shape) {
+  return shape.groups > 1 && shape.GroupFilters() < kNarrow && shape.GroupChannels() < kNarrow;
 }
-void (*TileOf(const Kernels& kernels, const float*))(const RealTile<float, float>&) {
-  return kernels.float_tile;
+
+void (*TileOf(const Kernels& kernels, bool own, const double*))(const RealTile<double>&) {
+  return own ? kernels.own_real_tile : kernels.real_tile;
+}
+void (*TileOf(const Kernels& kernels, bool own, const float*))(const RealTile<float, float>&) {
+  return own ? kernels.own_float_tile : kernels.float_tile;
 }
 
 template <typename Results>
@@ -30,29 +38,33 @@ class RealConv : public Step {
  public:
   using Real = typename Results::Real;
 
-  RealConv(const NodePlan& node, const ConvShape& shape, const Window& window,
-           const RealImage<Real>& image, Buffer* memory, Results results)
+  RealConv(const NodePlan& node, const ConvShape& shape, const RealImage<Real>& image,
+           Buffer* memory, Results results)
       : shape_(shape),
-        window_(window),
+        positions_(shape.Positions()),
+        own_(HasOwnElements(shape)),
+        filters_(own_ ? shape.filters : shape.GroupFilters()),
         results_(std::move(results)),
         kernels_(node.kernels()),
+        tile_(TileOf(kernels_, own_, static_cast<const Real*>(nullptr))),
         threads_(node.threads()),
         image_(image),
         memory_(memory),
-        offsets_(image_.Offsets()),
-        chunk_(Depth() > kDeep ? kDeepBytes / static_cast<std::int64_t>(sizeof(Real)) : kChunk) {
+        offsets_(image_.Offsets()) {
     if (results_.sum().b->constant) LoadWeights();
+    if (results_.sum().b->constant && HasConstantAddend()) LoadAddends();
   }
 
   std::string_view Path() const override { return "real products"; }
   Result<void> Run() override {
     results_.Begin();
-    image_.Begin(memory_->data);
     if (!results_.sum().b->constant) LoadWeights();
+    if (!results_.sum().b->constant || !HasConstantAddend()) LoadAddends();
     const format::Tensor& a = results_.sum().a->tensor;
     if (a.elem_type == format::ElementType::kFloat) {
       const auto images = a.As<float>();
-      RunOn(images.data(), kernels_.greatest(images.data(), std::ssize(images)));
+      const bool bounded = sizeof(Real) == sizeof(double);
+      RunOn(images.data(), bounded ? kernels_.greatest(images.data(), std::ssize(images)) : 0);
     } else {
       const std::vector<Real> images = Results::Load(a);
       double greatest = 0;
@@ -63,129 +75,143 @@ class RealConv : public Step {
   }
 
  private:
+  static constexpr std::int64_t kMaxRows = kMaxRealRows<Real>;
+
   std::int64_t Depth() const { return shape_.GroupChannels() * shape_.Taps(); }
+  // Groups whose filters are computed together.
+  std::int64_t Parts() const { return shape_.filters / filters_; }
+  std::int64_t PartPanels() const { return CeilDivide(filters_, kPanel); }
 
   void LoadWeights() {
-    weights_ = Results::Load(results_.sum().b->tensor);
-    magnitudes_.assign(At(shape_.filters), 0);
-    for (std::int64_t m = 0; m < shape_.filters; ++m) {
-      for (std::int64_t k = 0; k < Depth(); ++k) {
-        magnitudes_[At(m)] += std::fabs(double{weights_[At(m * Depth() + k)]});
+    const std::vector<Real> weights = Results::Load(results_.sum().b->tensor);
+    panels_.clear();
+    for (std::int64_t part = 0; part < Parts(); ++part) {
+      for (std::int64_t first = 0; first < filters_; first += kPanel) {
+        panels_.emplace_back(weights.data() + (part * filters_ + first) * Depth(), Depth(),
+                             std::min(kPanel, filters_ - first), 1, Depth(), kPanel);
       }
     }
+  }
+
+  bool HasConstantAddend() const {
+    return results_.sum().addend == nullptr || results_.sum().addend->constant;
+  }
+  // A column without a filter becomes 1, of which there is no doubt.
+  void LoadAddends() {
+    const Value* addend = results_.sum().addend;
+    const float* from = addend == nullptr ? nullptr : addend->tensor.As<float>().data();
+    addends_.resize(panels_.size());
+    for (std::size_t p = 0; p < panels_.size(); ++p) {
+      const auto [first, count] = FiltersOf(static_cast<std::int64_t>(p));
+      const std::int64_t width = PanelWidth<Real>(count);
+      Addends& of = addends_[p];
+      of.greatest = from == nullptr ? 0 : kernels_.greatest(from + first, count);
+      for (std::int64_t i = 0; i < kMaxRows * width; ++i) {
+        const std::int64_t c = i % width;
+        of.values[At(i)] = c >= count ? 1 : from == nullptr ? 0 : from[first + c];
+      }
+    }
+  }
+
+  struct Addends {
+    std::array<float, At(kMaxRealRows<Real>* kPanel)> values;  // of a tile
+    double greatest;
+  };
+  struct Filters {
+    std::int64_t first, count;
+  };
+  Filters FiltersOf(std::int64_t panel) const {
+    const std::int64_t first = panel % PartPanels() * kPanel;
+    return {panel / PartPanels() * filters_ + first, std::min(kPanel, filters_ - first)};
   }
 
   // `greatest`: magnitude of all images.
   template <typename T>
   void RunOn(const T* images, double greatest) {
-    const std::int64_t channels = shape_.GroupChannels();
-    const std::int64_t size = window_.y.input * window_.x.input;
+    const std::int64_t channels = shape_.channels / Parts();
+    std::int64_t size = 1;
+    for (const WindowAxis& axis : shape_.axes) size *= axis.input;
     for (std::int64_t n = 0; n < shape_.batch; ++n) {
-      for (std::int64_t g = 0; g < shape_.groups; ++g) {
-        const T* group = images + (n * shape_.groups + g) * channels * size;
-        threads_.For(channels, channels * size,
-                     [&](std::int64_t c) { image_.Fill(kernels_, c, group + c * size); });
-        MultiplyGroup(n, g, greatest);
+      for (std::int64_t part = 0; part < Parts(); ++part) {
+        image_.Fill(kernels_, threads_, images + (n * Parts() + part) * channels * size,
+                    shape_.GroupFilters(), memory_->data);
+        MultiplyPart(n, part, greatest);
       }
     }
   }
 
-  // Positions are counted along the image's lines: those beyond a line's output are left out.
-  void MultiplyGroup(std::int64_t n, std::int64_t g, double greatest) {
-    const std::int64_t end = (window_.y.output - 1) * image_.columns() + window_.x.output;
-    const std::int64_t filters = shape_.GroupFilters();
-    const std::int64_t parts = CeilDivide(filters, kFilters);
-    const std::int64_t nanoseconds = end * filters * (Depth() + 4) / 8;
-    threads_.For(CeilDivide(end, chunk_) * parts, nanoseconds, [&](std::int64_t i) {
-      const std::int64_t from = i / parts * chunk_;
-      const std::int64_t first = i % parts * kFilters;
-      for (std::int64_t m = first; m < std::min(first + kFilters, filters); m += kMaxRealRows) {
-        const Rows rows{n, g * filters + m, std::min<std::int64_t>(kMaxRealRows, filters - m)};
-        MultiplyTile(rows, from, std::min(chunk_, end - from), greatest);
-      }
-    });
+  void MultiplyPart(std::int64_t n, std::int64_t part, double greatest) {
+    constexpr std::int64_t kPositions = kTiles * kMaxRows;
+    const std::int64_t nanoseconds = positions_ * filters_ * (Depth() + 4) / 8;
+    threads_.For(CeilDivide(positions_, kPositions) * PartPanels(), nanoseconds,
+                 [&](std::int64_t i) {
+                   const std::int64_t from = i / PartPanels() * kPositions;
+                   MultiplyTiles(n, part * PartPanels() + i % PartPanels(), from,
+                                 std::min(from + kPositions, positions_), greatest);
+                 });
   }
 
-  struct Rows {
-    std::int64_t image, first_filter, count;
-  };
-
-  void MultiplyTile(const Rows& rows, std::int64_t from, std::int64_t count, double greatest) {
-    std::array<Real, At(kMaxRealRows * kChunk)> sums;
+  // Positions [from, end) of image `n` by a panel.
+  void MultiplyTiles(std::int64_t n, std::int64_t panel, std::int64_t from, std::int64_t end,
+                     double greatest) {
+    const auto [first, filters] = FiltersOf(panel);
+    const RealPanels<Real>& weights = panels_[At(panel)];
+    const double bound =
+        Results::Bound(Depth(), greatest * weights.greatest, addends_[At(panel)].greatest);
+    std::array<Real, At(kMaxRows * kPanel)> sums;
     RealTile<Real, Real> tile;
-    tile.row_count = static_cast<int>(rows.count);
-    for (int r = 0; r < tile.row_count; ++r) {
-      tile.rows[r] = weights_.data() + (rows.first_filter + r) * Depth();
-    }
-    tile.values = image_.data() + from;
     tile.offsets = offsets_.data();
+    tile.values = weights.values.data();
     tile.taps = Depth();
-    tile.columns = CeilDivide(count, kRealLanes<Real>) * kRealLanes<Real>;
+    tile.columns = PanelWidth<Real>(filters);
     tile.sums = sums.data();
-    TileOf(kernels_, tile.values)(tile);
-    for (int r = 0; r < tile.row_count; ++r) {
-      Settle({sums.data() + r * tile.columns, At(count)}, from, rows.image, rows.first_filter + r,
-             greatest);
+    for (; from < end; from += kMaxRows) {
+      tile.row_count = static_cast<int>(std::min(kMaxRows, end - from));
+      image_.Windows(from, tile.row_count, tile.rows);
+      for (int r = 0; own_ && r < tile.row_count; ++r) tile.rows[r] += first;
+      tile_(tile);
+      Settle(tile, panel, (n * shape_.filters + first) * positions_ + from, bound);
     }
   }
 
-  // The sums of a filter at `sums.size()` positions of the image, from `from` on: all are rounded,
-  // and those of the output copied where not all are.
-  void Settle(std::span<const Real> sums, std::int64_t from, std::int64_t n, std::int64_t m,
-              double greatest) {
-    const Sum& sum = results_.sum();
-    const float* bias = sum.addend == nullptr ? nullptr : sum.addend->tensor.As<float>().data() + m;
-    const double bound = Results::Bound(Depth(), greatest * magnitudes_[At(m)],
-                                        bias == nullptr ? 0 : std::fabs(*bias));
-    std::array<float, At(kChunk)> rounded;
-    std::array<std::int32_t, At(kChunk)> doubtful;
-    const std::int64_t plane = (n * shape_.filters + m) * shape_.Positions();
-    const std::int64_t width = window_.x.output;
-    const bool all = width == image_.columns();
-    static constexpr float kNone = 0;
-    const std::int64_t count =
-        results_.Round({.sums = sums.data(),
-                        .n = std::ssize(sums),
-                        .addend = bias == nullptr ? &kNone : bias,
-                        .bound = bound,
-                        .y = all ? results_.y() + plane + from : rounded.data()},
-                       doubtful.data());
-    if (!all) CopyLines(rounded.data(), from, std::ssize(sums), results_.y() + plane);
+  // Rounds a tile; the sum of its first row and column is y[element].
+  void Settle(const RealTile<Real, Real>& tile, std::int64_t panel, std::int64_t element,
+              double bound) {
+    const std::int64_t filters = FiltersOf(panel).count;
+    const float* addend = addends_[At(panel)].values.data();
+    std::array<float, At(kMaxRows * kPanel)> rounded;
+    std::array<std::int32_t, At(kMaxRows * kPanel)> doubtful;
+    const std::int64_t count = results_.Round({.sums = tile.sums,
+                                               .n = tile.row_count * tile.columns,
+                                               .addend = addend,
+                                               .addend_step = 1,
+                                               .bound = bound,
+                                               .y = rounded.data()},
+                                              doubtful.data());
+    TransposeMatrix(reinterpret_cast<const std::byte*>(rounded.data()),
+                    {tile.row_count, filters, tile.columns}, sizeof(float),
+                    reinterpret_cast<std::byte*>(results_.y() + element), positions_);
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t position = from + doubtful[At(i)];
-      const std::int64_t x = position % image_.columns();
-      if (x >= width) continue;
-      results_.Put(plane + position / image_.columns() * width + x, weights_.data() + m * Depth(),
-                   image_.data() + position, offsets_, bias == nullptr ? 0 : *bias);
-    }
-  }
-
-  // `n` positions of the image from `from` on, those of the output.
-  void CopyLines(const float* rounded, std::int64_t from, std::int64_t n, float* y) const {
-    const std::int64_t width = window_.x.output;
-    const std::int64_t end = from + n;
-    std::int64_t line = from / image_.columns();
-    for (std::int64_t start = line * image_.columns(); start < end;
-         start += image_.columns(), ++line) {
-      const std::int64_t first = std::max(start, from);
-      const std::int64_t last = std::min(start + width, end);
-      if (first >= last) continue;
-      std::copy(rounded + (first - from), rounded + (last - from),
-                y + line * width + first - start);
+      const std::int64_t r = doubtful[At(i)] / tile.columns, c = doubtful[At(i)] % tile.columns;
+      if (c >= filters) continue;
+      results_.Put(element + c * positions_ + r, tile.rows[r] + (own_ ? c : 0), offsets_,
+                   tile.values + c, tile.columns, addend[c]);
     }
   }
 
   ConvShape shape_;
-  Window window_;
+  std::int64_t positions_;
+  bool own_;
+  std::int64_t filters_;  // that are computed together: of a group, or of all
   Results results_;
   const Kernels& kernels_;
+  void (*tile_)(const RealTile<Real, Real>&);
   Threads& threads_;
   RealImage<Real> image_;
   Buffer* memory_;
   std::vector<std::int64_t> offsets_;
-  std::vector<Real> weights_;
-  std::vector<double> magnitudes_;
-  std::int64_t chunk_;
+  std::vector<RealPanels<Real>> panels_;
+  std::vector<Addends> addends_;  // of each panel
 };
 
 }  // namespace
@@ -196,20 +222,17 @@ std::unique_ptr<Step> MakeRealConv(const NodePlan& node, const ConvShape& shape,
   const auto window = WindowOf(node, shape.axes);
   if (!window.has_value() || shape.filters == 0 || shape.batch == 0) return nullptr;
   if (window->y.output < 1 || window->x.output < 1) return nullptr;
-  const std::int64_t channels = shape.GroupChannels();
-  Image image(*window, channels, IsUnrollingWorthIt(*window, channels, shape.GroupFilters()));
-  const double input = static_cast<double>(channels) * static_cast<double>(window->y.input) *
-                       static_cast<double>(window->x.input);
+  const Image image(*window, shape.GroupChannels(), HasOwnElements(shape) ? shape.filters : 0);
+  const double input = static_cast<double>(shape.GroupChannels()) *
+                       static_cast<double>(window->y.input) * static_cast<double>(window->x.input);
   constexpr double kMostMore = 16;     // times the input
   constexpr double kSmall = 0x1p16;    // elements
   constexpr double kLargest = 0x1p26;  // elements: half a gigabyte
-  const double limit = std::min(kLargest, std::max(kSmall, kMostMore * input));
-  if (image.Size() > limit) image = Image(*window, channels, false);
-  if (image.Size() > limit) return nullptr;
+  const double all = HasOwnElements(shape) ? input * static_cast<double>(shape.groups) : input;
+  if (image.Size() > std::min(kLargest, std::max(kSmall, kMostMore * all))) return nullptr;
   const auto memory = node.Scratch(image.Bytes());
   if (!memory.has_value()) return nullptr;
-  return std::make_unique<RealConv<Results>>(node, shape, *window, image, *memory,
-                                             std::move(results));
+  return std::make_unique<RealConv<Results>>(node, shape, image, *memory, std::move(results));
 }
 
 template std::unique_ptr<Step> MakeRealConv(const NodePlan&, const ConvShape&, RealResults);

@@ -145,14 +145,6 @@ std::optional<double> BoundAs(const std::optional<Term>& bound, double none) {
 
 bool IsFloat(double value) { return static_cast<double>(static_cast<float>(value)) == value; }
 
-// A NaN stays.
-void Bound(const float* from, std::size_t n, float low, float high, float* to) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const float raised = from[i] < low ? low : from[i];
-    to[i] = high < raised ? high : raised;
-  }
-}
-
 }  // namespace
 
 bool ConvertReals(const Tensor& from, std::span<const std::byte> elements, const Tensor& to,
@@ -168,9 +160,10 @@ bool ConvertReals(const Tensor& from, std::span<const std::byte> elements, const
       source->storage == ElementType::kFloat && target->storage == ElementType::kFloat;
   if (floats && !bounded) return false;  // a copy: NaN keeps its bits
   if (floats && IsFloat(*low) && IsFloat(*high)) {
-    Bound(reinterpret_cast<const float*>(elements.data()), elements.size() / sizeof(float),
-          static_cast<float>(*low), static_cast<float>(*high),
-          reinterpret_cast<float*>(results.data()));
+    kernels.bound(reinterpret_cast<const float*>(elements.data()),
+                  static_cast<std::int64_t>(elements.size() / sizeof(float)),
+                  static_cast<float>(*low), static_cast<float>(*high),
+                  reinterpret_cast<float*>(results.data()));
     return true;
   }
   if (!bounded && source->storage == ElementType::kFloat &&

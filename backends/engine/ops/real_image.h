@@ -1,5 +1,4 @@
-// The image that FLOAT convolutions read: one group's channels, padded, so that the elements which
-// neighbouring positions read lie beside each other.
+// The image that FLOAT convolutions read, padded.
 #pragma once
 
 #include <cstddef>
@@ -7,55 +6,63 @@
 #include <vector>
 
 #include "engine/kernels.h"
+#include "engine/ops/real_panels.h"
+#include "engine/threads.h"
 #include "engine/window.h"
 
 namespace qtx::backend::engine {
 
-/// [channel][phase of y][part][line][column]. A part is a phase of x, whose lines are padded and
-/// which taps share; or, unrolled, a tap of x, whose lines have the elements that the output's
-/// positions read and no others. Positions of windows are counted along the lines of a part.
-/// Real: double or float.
+/// [plane][padded line][padded column][cell]. With cells of one element, a plane is a channel,
+/// which all filters of a group read. Otherwise element m of a cell is what filter m reads: of
+/// plane p, channel p of its group. Real: double or float.
 template <typename Real>
 class RealImage {
  public:
-  /// Memory beyond the last position that kernels may read, in elements.
-  static constexpr std::int64_t kBeyond = kMaxRealColumns;
+  /// `filters`: of a cell; 0: cells of one element.
+  RealImage(const Window& window, std::int64_t planes, std::int64_t filters)
+      : y_(window.y),
+        x_(window.x),
+        planes_(planes),
+        filters_(filters),
+        cell_(filters == 0 ? 1 : PanelWidth<Real>(filters)) {}
 
-  RealImage(const Window& window, std::int64_t channels, bool unrolled);
-
-  /// Elements that windows may read, with those at which no window begins.
+  /// Elements of the image.
   double Size() const;
-  std::int64_t columns() const { return columns_; }
-  std::int64_t Bytes() const {
-    return (static_cast<std::int64_t>(Size()) + kBeyond) * static_cast<std::int64_t>(sizeof(Real));
-  }
+  std::int64_t Bytes() const;
+  std::int64_t cell() const { return cell_; }
   /// The distance of each of a window's elements from its first, in the order of the weights.
   std::vector<std::int64_t> Offsets() const;
-
-  /// Takes Bytes() of memory for one run. All channels are to be filled before data() is read.
-  void Begin(std::byte* memory);
-  const Real* data() const { return elements_; }
-  /// Copies one channel of the input. Several threads may fill different ones.
-  /// T: float or Real.
-  template <typename T>
-  void Fill(const Kernels& kernels, std::int64_t channel, const T* from);
-
- private:
-  template <typename T>
-  void FillLine(const Kernels& kernels, std::int64_t channel, std::int64_t line, const T* from);
-  std::int64_t LineAt(std::int64_t channel, std::int64_t line, std::int64_t part) const {
-    const std::int64_t plane = (channel * y_.stride + line % y_.stride) * parts_ + part;
-    return (plane * lines_ + line / y_.stride) * columns_;
+  /// The first elements of the windows at `count` output positions from `first` on.
+  void Windows(std::int64_t first, std::int64_t count, const Real** windows) const {
+    std::int64_t column = first % x_.output;
+    const Real* line = elements_ + first / x_.output * y_.stride * Columns() * cell();
+    for (std::int64_t i = 0; i < count; ++i) {
+      windows[i] = line + column * x_.stride * cell();
+      if (++column < x_.output) continue;
+      column = 0;
+      line += y_.stride * Columns() * cell();
+    }
   }
 
-  WindowAxis y_, x_;
-  std::int64_t channels_;
-  bool unrolled_;
-  std::int64_t parts_, lines_, columns_;
-  Real* elements_ = nullptr;
-};
+  /// Takes planes of one group, or, where cells have an element for each of several filters of a
+  /// group, those of all groups.  `memory`: Bytes(), for one run. T: float or Real.
+  template <typename T>
+  void Fill(const Kernels& kernels, Threads& threads, const T* from, std::int64_t group_filters,
+            std::byte* memory);
 
-/// Unrolled where that saves more than it costs to copy elements for several taps.
-bool IsUnrollingWorthIt(const Window& window, std::int64_t channels, std::int64_t filters);
+ private:
+  std::int64_t Lines() const { return PaddedSize(y_); }
+  std::int64_t Columns() const { return PaddedSize(x_); }
+  std::int64_t Plane() const { return Lines() * Columns() * cell(); }
+  template <typename T>
+  void FillPlanes(const Kernels& kernels, Threads& threads, std::int64_t planes, const T* from,
+                  Real* to) const;
+  template <typename T>
+  void FillCells(Threads& threads, const T* from, std::int64_t group_filters, T* to) const;
+
+  WindowAxis y_, x_;
+  std::int64_t planes_, filters_, cell_;
+  const Real* elements_ = nullptr;
+};
 
 }  // namespace qtx::backend::engine

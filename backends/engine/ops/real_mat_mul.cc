@@ -2,17 +2,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
+#include "engine/ops/real_panels.h"
 #include "engine/ops/real_product.h"
 
 namespace qtx::backend::engine {
 namespace {
 
 constexpr std::int64_t kPanel = kMaxRealColumns;
-
-std::int64_t RoundUp(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 // The integers of an operand of one scale that are int8: stored - offset.
 std::optional<std::vector<std::int8_t>> BytesOf(const format::Tensor& tensor) {
@@ -35,34 +35,6 @@ std::optional<std::vector<std::int8_t>> BytesOf(const format::Tensor& tensor) {
   return integers;
 }
 
-// A matrix as panels of columns, [panel][depth][kPanel], the last one narrower.
-template <typename W>
-struct Panels {
-  std::vector<W> values;
-  double greatest = 0;  // sum of the magnitudes of a column
-
-  // Columns of the last panel are a multiple of `lanes`.
-  Panels(const W* from, const MatrixShape& shape, std::int64_t lanes) {
-    const std::int64_t row = shape.transpose_b ? 1 : shape.columns;
-    const std::int64_t column = shape.transpose_b ? shape.depth : 1;
-    for (std::int64_t first = 0; first < shape.columns; first += kPanel) {
-      const std::int64_t n = std::min(kPanel, shape.columns - first);
-      std::vector<double> magnitudes(static_cast<std::size_t>(n));
-      for (std::int64_t k = 0; k < shape.depth; ++k) {
-        for (std::int64_t c = 0; c < n; ++c) {
-          const W value = from[k * row + (first + c) * column];
-          values.push_back(value);
-          magnitudes[static_cast<std::size_t>(c)] += std::fabs(static_cast<double>(value));
-        }
-        values.resize(values.size() + static_cast<std::size_t>(RoundUp(n, lanes) - n));
-      }
-      for (const double magnitude : magnitudes) {
-        greatest = std::max(greatest, magnitude);  // without NaN, which makes its sums doubtful
-      }
-    }
-  }
-};
-
 template <typename W, typename Results>
 class RealMatMul : public Step {
  public:
@@ -79,8 +51,8 @@ class RealMatMul : public Step {
         tile_(tile),
         factor_(factor),
         addends_are_columns_(AddendsAreColumns()),
-        offsets_(Offsets(std::min(kPanel, RoundUp(shape.columns, kLanes)))),
-        last_offsets_(Offsets(RoundUp(shape.columns % kPanel, kLanes))) {
+        offsets_(static_cast<std::size_t>(shape.depth)) {
+    std::iota(offsets_.begin(), offsets_.end(), std::int64_t{0});
     if (results_.sum().b->constant) Pack();
   }
 
@@ -95,7 +67,7 @@ class RealMatMul : public Step {
     const std::int64_t products = matrices * shape_.rows * shape_.columns * (shape_.depth + 4);
     threads_.For(matrices * panels * rows, products / 8, [&](std::int64_t i) {
       const std::int64_t first = i % rows * kRows;
-      for (std::int64_t r = first; r < std::min(first + kRows, shape_.rows); r += kMaxRealRows) {
+      for (std::int64_t r = first; r < std::min(first + kRows, shape_.rows); r += kMaxRows) {
         Multiply(static_cast<std::size_t>(i / rows / panels), i / rows % panels * kPanel, r);
       }
     });
@@ -103,24 +75,19 @@ class RealMatMul : public Step {
   }
 
  private:
-  static constexpr std::int64_t kLanes = kRealLanes<Real>;
-  static constexpr std::int64_t kRows = 16;  // that one thread multiplies with a panel
-
-  // Of the elements of a column, in a panel of `width` columns.
-  std::vector<std::int64_t> Offsets(std::int64_t width) const {
-    std::vector<std::int64_t> offsets;
-    for (std::int64_t k = 0; k < shape_.depth; ++k) offsets.push_back(k * width);
-    return offsets;
-  }
+  static constexpr std::int64_t kMaxRows = kMaxRealRows<Real>;
+  static constexpr std::int64_t kRows = 2 * kMaxRows;  // that one thread multiplies with a panel
 
   void Pack() {
     panels_.clear();
     const std::int64_t size = shape_.depth * shape_.columns;
     const format::Tensor& b = results_.sum().b->tensor;
     const std::int64_t count = size == 0 ? 0 : format::ElementCount(b) / size;
+    const std::int64_t row = shape_.transpose_b ? 1 : shape_.columns;
+    const std::int64_t column = shape_.transpose_b ? shape_.depth : 1;
     const auto pack = [&](const W* from) {
       for (std::int64_t m = 0; m < count; ++m) {
-        panels_.emplace_back(from + m * size, shape_, kLanes);
+        panels_.emplace_back(from + m * size, shape_.depth, shape_.columns, row, column, kPanel);
       }
     };
     if constexpr (sizeof(W) == 1) {
@@ -169,7 +136,8 @@ class RealMatMul : public Step {
     greatest_.clear();
     const auto depth = static_cast<std::size_t>(shape_.depth);
     for (std::size_t i = 0; i < floats.size(); i += depth) {
-      greatest_.push_back(kernels_.greatest(floats.data() + i, shape_.depth));
+      const bool bounded = sizeof(Real) == sizeof(double);
+      greatest_.push_back(bounded ? kernels_.greatest(floats.data() + i, shape_.depth) : 0);
     }
   }
 
@@ -185,21 +153,20 @@ class RealMatMul : public Step {
 
   void Multiply(std::size_t matrix, std::int64_t column, std::int64_t row) {
     const std::int64_t n = std::min(kPanel, shape_.columns - column);
-    const std::int64_t width = RoundUp(n, kLanes);
-    std::array<Real, static_cast<std::size_t>(kMaxRealRows * kPanel)> sums;
+    std::array<Real, static_cast<std::size_t>(kMaxRows * kPanel)> sums;
     RealTile<W, Real> tile;
-    tile.row_count = static_cast<int>(std::min<std::int64_t>(kMaxRealRows, shape_.rows - row));
+    tile.row_count = static_cast<int>(std::min(kMaxRows, shape_.rows - row));
     const std::int64_t first_row = shape_.a_matrix[matrix] * shape_.rows + row;
     for (int r = 0; r < tile.row_count; ++r) {
       tile.rows[r] = rows_.data() + (first_row + r) * shape_.depth;
     }
     const bool empty = panels_.empty();  // without depth
-    const Panels<W>* b =
+    const RealPanels<W, Real>* b =
         empty ? nullptr : &panels_[static_cast<std::size_t>(shape_.b_matrix[matrix])];
     tile.values = empty ? nullptr : b->values.data() + column * shape_.depth;
-    tile.offsets = (n == kPanel || column == 0 ? offsets_ : last_offsets_).data();
+    tile.offsets = offsets_.data();
     tile.taps = shape_.depth;
-    tile.columns = width;
+    tile.columns = PanelWidth<Real>(n);
     tile.sums = sums.data();
     tile_(tile);
     for (int r = 0; r < tile.row_count; ++r) {
@@ -216,7 +183,7 @@ class RealMatMul : public Step {
     const auto size = static_cast<std::int64_t>(n);
     std::array<float, static_cast<std::size_t>(kPanel)> copy{};
     const float* addend = Addends(element, size, copy.data());
-    const double bound = Results::Bound(shape_.depth, products, kernels_.greatest(addend, size));
+    const double bound = Results::Bound(shape_.depth, products, GreatestAddend(addend, size));
     std::array<std::int32_t, static_cast<std::size_t>(kPanel)> doubtful;
     const std::int64_t count = results_.Round({.sums = tile.sums + r * tile.columns,
                                                .n = size,
@@ -228,8 +195,8 @@ class RealMatMul : public Step {
                                               doubtful.data());
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int32_t c = doubtful[static_cast<std::size_t>(i)];
-      results_.Put(element + c, tile.rows[r], tile.taps == 0 ? nullptr : tile.values + c,
-                   {tile.offsets, static_cast<std::size_t>(tile.taps)}, addend[c]);
+      const W* column = tile.taps == 0 ? nullptr : tile.values + c;
+      results_.Put(element + c, tile.rows[r], offsets_, column, tile.columns, addend[c]);
     }
   }
 
@@ -245,6 +212,11 @@ class RealMatMul : public Step {
     return copy;
   }
 
+  double GreatestAddend(const float* addend, std::int64_t n) const {
+    if (results_.sum().addend == nullptr || sizeof(Real) == sizeof(float)) return 0;  // no bound
+    return kernels_.greatest(addend, n);
+  }
+
   MatrixShape shape_;
   Results results_;
   const Kernels& kernels_;
@@ -252,8 +224,8 @@ class RealMatMul : public Step {
   Tile tile_;
   double factor_;
   bool addends_are_columns_;
-  std::vector<std::int64_t> offsets_, last_offsets_;  // of the last panel, if it is narrower
-  std::vector<Panels<W>> panels_;
+  std::vector<std::int64_t> offsets_;  // of the elements of a row
+  std::vector<RealPanels<W, Real>> panels_;
   std::vector<Real> rows_;
   std::vector<double> greatest_;
 };

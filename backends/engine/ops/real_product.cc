@@ -104,8 +104,8 @@ void FloatResults::Begin() {
   if (!sum_.b->constant) b_.reset();
 }
 
-void FloatResults::Put(std::int64_t element, const float*, const float*,
-                       std::span<const std::int64_t>, float addend) {
+void FloatResults::Put(std::int64_t element, const float*, std::span<const std::int64_t>,
+                       const float*, std::int64_t, float addend) {
   const std::lock_guard lock(*putting_);
   if (!a_.has_value()) a_ = Load(sum_.a->tensor);
   if (!b_.has_value()) b_ = Load(sum_.b->tensor);

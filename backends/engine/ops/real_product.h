@@ -53,15 +53,16 @@ class RealResults {
   std::int64_t Round(const RealSums<double>& of, std::int32_t* doubtful) const {
     return settle_(of, doubtful);
   }
-  /// y[element], doubtful, from its products factors[k] * values[offsets[k]]: their sum and what it
-  /// lost, or, where that does not decide either, the exact sum. Several threads may put different
-  /// elements.
+  /// y[element], doubtful, from its products row[offsets[k]] * column[k * step]: their sum and what
+  /// it lost, or, where that does not decide either, the exact sum. Several threads may put
+  /// different elements.
   template <typename W>
-  void Put(std::int64_t element, const double* factors, const W* values,
-           std::span<const std::int64_t> offsets, float addend) {
+  void Put(std::int64_t element, const double* row, std::span<const std::int64_t> offsets,
+           const W* column, std::int64_t step, float addend) {
     CompensatedSum sum;
-    for (std::size_t k = 0; k < offsets.size(); ++k) {
-      sum.Add(factors[k] * static_cast<double>(values[offsets[k]]));
+    for (const std::int64_t offset : offsets) {
+      sum.Add(row[offset] * static_cast<double>(*column));
+      column += step;
     }
     sum.Add(addend);
     if (!PutSum(element, sum, static_cast<std::int64_t>(offsets.size()))) PutExactly(element);
@@ -107,8 +108,8 @@ class FloatResults {
     return settle_(of, doubtful);
   }
   /// y[element], a NaN that may be padding times an infinite weight: the sum without padding.
-  void Put(std::int64_t element, const float* factors, const float* values,
-           std::span<const std::int64_t> offsets, float addend);
+  void Put(std::int64_t element, const float* row, std::span<const std::int64_t> offsets,
+           const float* column, std::int64_t step, float addend);
 
  private:
   std::int64_t (*settle_)(const RealSums<float>&, std::int32_t*);

@@ -88,14 +88,10 @@ class RecurrentStep : public Step {
     std::array<std::vector<bool>, 3> settled;
     if (estimates_) {
       MakeGateSums();
-      // With looser bounds first.
-      if (gate_sums_ != nullptr) {
-        by_gate_sums_ = true;
-        const bool all = RunEstimated(lengths, outputs, settled);
-        by_gate_sums_ = false;
-        if (all) return {};
-      }
-      if (RunEstimated(lengths, outputs, settled)) return {};
+      by_gate_sums_ = gate_sums_ != nullptr;
+      const bool all = RunEstimated(lengths, cell_.estimated, outputs, settled);
+      by_gate_sums_ = false;
+      if (all || RunEstimated(lengths, cell_.careful, outputs, settled)) return {};
     }
     for (mpfr_prec_t bits = kFirstBits;; bits = std::min(2 * bits, kMostBits)) {
       const auto states =
@@ -112,9 +108,10 @@ class RecurrentStep : public Step {
   }
 
  private:
-  bool RunEstimated(const std::vector<std::int64_t>& lengths, const std::array<Value*, 3>& outputs,
+  bool RunEstimated(const std::vector<std::int64_t>& lengths, const CellFunction<Estimate>& cell,
+                    const std::array<Value*, 3>& outputs,
                     std::array<std::vector<bool>, 3>& settled) {
-    const auto states = Compute<Estimate>(lengths, cell_.estimated, {},
+    const auto states = Compute<Estimate>(lengths, cell, {},
                                           [this](const Value* value) { return Estimated(value); });
     bool all = true;
     for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -35,17 +35,19 @@ using CellFunction = std::function<void(const CellInput<T>& input, State<T>& h, 
 struct Cell {
   CellFunction<Enclosed> enclosed;
   CellFunction<Estimate> estimated;
+  CellFunction<Estimate> careful;  // smaller errors, slower
 };
 
 struct Activation {
   Enclosed (*enclosed)(const Enclosed&);
   Estimate (*estimated)(const Estimate&);
+  Estimate (*careful)(const Estimate&);
   Enclosed operator()(const Enclosed& x) const { return enclosed(x); }
   Estimate operator()(const Estimate& x) const { return estimated(x); }
 };
-inline constexpr Activation kSigmoid{SigmoidOf, SigmoidOf};
-inline constexpr Activation kTanh{TanhOf, TanhOf};
-inline constexpr Activation kRelu{ReluOf, ReluOf};
+inline constexpr Activation kSigmoid{SigmoidOf, SigmoidOf, CarefulSigmoidOf};
+inline constexpr Activation kTanh{TanhOf, TanhOf, CarefulTanhOf};
+inline constexpr Activation kRelu{ReluOf, ReluOf, ReluOf};
 
 /// The parts of a recurrent node that do not depend on its cell.
 class RecurrentPlan {

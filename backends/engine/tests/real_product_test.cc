@@ -122,6 +122,45 @@ TEST_F(RealProductTest, ConvTakesStridesDilationsAndPadding) {
   }
 }
 
+// Groups of few filters and channels, whose columns have elements of their own, and of many; images
+// of 2 batches with padding on all sides but one.
+TEST_F(RealProductTest, ConvTakesGroups) {
+  for (int round = 0; round < 60; ++round) {
+    const std::int64_t groups = Between(1, 19), channels = Between(1, round % 4 == 0 ? 9 : 2);
+    const std::int64_t filters = Between(1, round % 4 == 1 ? 18 : 3), stride = Between(1, 2);
+    const std::int64_t height = Between(1, 4), width = Between(1, 9);
+    const std::int64_t out_y = (height + 2 - 2) / stride + 1, out_x = (width + 1 - 1) / stride + 1;
+    const auto x = Numbers(2 * groups * channels * height * width);
+    const auto w = Numbers(groups * filters * channels * 2);
+    const auto bias = Numbers(groups * filters);
+    const auto product = [&](std::int64_t plane, std::int64_t i, std::int64_t j, std::size_t tap) {
+      const bool inside = i >= 0 && i < height && j < width;
+      const auto at = static_cast<std::size_t>((plane * height + i) * width + j);
+      return inside ? mpq_class(mpq_class(x[at]) * mpq_class(w[tap])) : mpq_class();
+    };
+    std::vector<float> expected;
+    for (std::int64_t plane = 0; plane < 2 * groups * filters; ++plane) {
+      const std::int64_t n = plane / (groups * filters), m = plane % (groups * filters);
+      for (std::int64_t p = 0; p < out_y * out_x; ++p) {
+        mpq_class sum(bias[static_cast<std::size_t>(m)]);
+        for (std::int64_t t = 0; t < channels * 2; ++t) {  // a kernel of 2 x 1
+          const std::int64_t channel = (n * groups + m / filters) * channels + t / 2;
+          sum += product(channel, p / out_x * stride + t % 2 - 1, p % out_x * stride,
+                         static_cast<std::size_t>(m * channels * 2 + t));
+        }
+        expected.push_back(Rounded(sum));
+      }
+    }
+    ExpectFloats("Conv",
+                 {{"x", Floats({2, groups * channels, height, width}, x)},
+                  {"w", Floats({groups * filters, channels, 2, 1}, w), round % 3 != 0},
+                  {"b", Floats({groups * filters}, bias), true}},
+                 Floats({2, groups * filters, out_y, out_x}, {}), expected,
+                 {Attribute::Ints("strides", {stride, stride}), Attribute::Int("group", groups),
+                  Attribute::Ints("pads", {1, 0, 1, 1})});
+  }
+}
+
 // 2^24 + 1 is a tie, which goes to the even 2^24; 2^-30 more decides it. Binary64 has all bits of
 // the sum; the bound does not.
 TEST_F(RealProductTest, DecidesTiesExactly) {
