@@ -111,11 +111,22 @@ Result<std::optional<format::Model>> RaisedForContrib(const format::Model& model
   return std::nullopt;
 }
 
+// ExpandSteps of a model that no lowering has written.
+Result<std::optional<format::Model>> InSteps(const format::Model& model, Ledger& ledger) {
+  if (std::ranges::none_of(model.graph.nodes, IsContribNode)) return std::optional<format::Model>();
+  Ledger unused;
+  if (ReadRecord(format::FlatModel(model).model(), unused).all())
+    return std::optional<format::Model>();
+  return ExpandSteps(model, ledger);
+}
+
 // FromOnnx of a model whose functions stay.
 Result<Conversion> FromGraph(const format::Model& given, const Options& options) {
   Ledger moves(options);
-  QTX_ASSIGN_OR_RETURN(const std::optional<format::Model> raised, RaisedForContrib(given, moves));
-  const format::Model& model = raised ? *raised : given;
+  QTX_ASSIGN_OR_RETURN(const std::optional<format::Model> stepped, InSteps(given, moves));
+  const format::Model& plain = stepped ? *stepped : given;
+  QTX_ASSIGN_OR_RETURN(const std::optional<format::Model> raised, RaisedForContrib(plain, moves));
+  const format::Model& model = raised ? *raised : plain;
   Recorded recorded;
   auto conversion = OnFlatForm(
       model, [&](const format::Model& flat) { return FromFlat(flat, options, recorded); });
