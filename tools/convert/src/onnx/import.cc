@@ -14,6 +14,7 @@
 #include "qdq/record.h"
 #include "qonnx/dialect.h"
 #include "qonnx/rewrite.h"
+#include "qoperator/boundless.h"
 #include "qoperator/operators.h"
 #include "qoperator/qdq_pairs.h"
 #include "qtx/convert/convert.h"
@@ -71,6 +72,8 @@ Result<Conversion> FromFlat(const format::Model& model, const Options& options,
   }
   if (!as_recorded) {
     if (model.OpsetVersion("") >= kExpandedOpset) pairs.model = ExpandContrib(pairs.model, ledger);
+    QTX_ASSIGN_OR_RETURN(auto bounded, WithoutBoundlessScales(pairs.model, ledger));
+    if (bounded) pairs.model = *std::move(bounded);
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
