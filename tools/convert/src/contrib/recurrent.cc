@@ -104,8 +104,9 @@ class DynamicLstm {
 
  private:
   bool IsTaken(const std::string& direction, std::string& why) const {
-    if (former_.inputs.size() <= kRZero || hidden_ <= 0) {
-      why = "it lacks inputs, or the size of its state is not known";
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;
+    if (former_.inputs.size() <= kRZero || hidden_ <= 0 || hidden_ > kMost) {
+      why = "it lacks inputs, or the size of its state";
     } else if (!In(former_, kLengths).empty()) {
       why = "its sequences have lengths of their own";
     } else if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {

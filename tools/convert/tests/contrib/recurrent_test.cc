@@ -1,4 +1,6 @@
 // DynamicQuantizeLSTM and QuantLSTMCell as a Scan, and the former back.
+#include <limits>
+
 #include "tests/qoperator/lifted.h"
 
 namespace qtx::convert::recurrent_test {
@@ -132,6 +134,9 @@ TEST(Recurrent, SaysWhyADynamicLstmStays) {
   const Conversion stays = LiftedWithLedger(maker.model);
   EXPECT_EQ(stays.model.graph.nodes, maker.model.graph.nodes);
   EXPECT_TRUE(HasLine(stays, "y", "its sequences have lengths of their own"));
+  maker = DynamicLstm();
+  maker.model.graph.nodes[0].attributes[1].i = std::numeric_limits<std::int64_t>::max();
+  EXPECT_TRUE(HasLine(LiftedWithLedger(maker.model), "y", "it lacks inputs, or the size"));
 }
 
 // Three steps of one sequence; each quantizer has a scale of its kind.
