@@ -6,6 +6,7 @@
 #include "contrib/expand.h"
 #include "contrib/group_origin.h"
 #include "onnx/graph_index.h"
+#include "onnx/nodes.h"
 
 namespace qtx::convert {
 namespace {
@@ -102,8 +103,29 @@ class Collapser {
         if (!members.contains(use.node)) return false;
       }
     }
+    if (AreReadInBodies(inner, members)) return false;
     forgotten_.insert(inner.begin(), inner.end());
     return true;
+  }
+
+  // By bodies of other nodes, which an index of a model that is not flat does not see.
+  bool AreReadInBodies(const std::vector<std::string>& inner,
+                       const std::set<std::size_t>& members) const {
+    const std::set<std::string> wanted(inner.begin(), inner.end());
+    bool found = false;
+    for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
+      if (members.contains(i)) continue;
+      for (const format::Attribute& attribute : index_.node(i).attributes) {
+        for (const format::Graph& body : attribute.graphs) {
+          ForEachNode(body.nodes, [&](const Node& node) {
+            found = found || std::ranges::any_of(node.inputs, [&](const std::string& value) {
+                      return wanted.contains(value);
+                    });
+          });
+        }
+      }
+    }
+    return found;
   }
 
   void Forget(format::Graph& graph) const {
@@ -125,6 +147,14 @@ format::Model CollapseContrib(const format::Model& flat, Ledger& ledger) {
   const bool any = std::ranges::any_of(
       flat.graph.nodes, [](const Node& node) { return FormerNode(node).has_value(); });
   return any ? Collapser(flat).Run(ledger) : flat;
+}
+
+std::optional<format::Model> CollapseSteps(const format::Model& model, Ledger& ledger) {
+  const bool any = std::ranges::any_of(model.graph.nodes, [](const Node& node) {
+    const auto former = FormerNode(node);
+    return former && IsOfSteps(*former);
+  });
+  return any ? std::optional(Collapser(model).Run(ledger)) : std::nullopt;
 }
 
 }  // namespace qtx::convert

@@ -8,6 +8,9 @@
 #include "contrib/group_origin.h"
 #include "contrib/node_group.h"
 #include "errors.h"
+#include "onnx/nodes.h"
+#include "qonnx/dialect.h"
+#include "qtx/format/scopes.h"
 #include "qtx/graph/graph_builder.h"
 #include "qtx/graph/graph_index.h"
 
@@ -16,10 +19,10 @@ namespace {
 
 using format::Node;
 
-// Which weights a node multiplies with, or how it quantizes what goes round in it, it decides when
-// it runs: no nodes of ai.onnx on quantized constants say so.
+// Which weights a node multiplies with it decides when it runs: no nodes of ai.onnx on quantized
+// constants say so.
 bool DecidesAtRunTime(const ContribContext&, const Node&, NodeGroup&, std::string& why) {
-  why = "its experts or the scales of its state are chosen when it runs";
+  why = "its experts are chosen when it runs";
   return false;
 }
 
@@ -27,16 +30,19 @@ enum class Owner {
   kRuntime,        // ONNX Runtime, com.microsoft
   kRuntimeInOnnx,  // ONNX Runtime, which has it in ONNX's own domain, too
   kQuantlib,       // in ONNX's domain, as Deeploy's files have it, or where quantlib puts it
+  kBrevitas,       // in QONNX's domain
 };
+enum class Body { kNone, kOfSteps };  // of nodes of the expansion
 struct ContribRow {
   std::string_view op_type;
   Expand expand;
   Owner owner = Owner::kRuntime;
+  Body body = Body::kNone;
 };
 constexpr std::array kContribRows = {
     ContribRow{"Attention", ExpandAttention},
     ContribRow{"BiasGelu", ExpandBiasGelu},
-    ContribRow{"DynamicQuantizeLSTM", DecidesAtRunTime},
+    ContribRow{"DynamicQuantizeLSTM", ExpandDynamicQuantizeLstm, Owner::kRuntime, Body::kOfSteps},
     ContribRow{"EmbedLayerNormalization", ExpandEmbedLayerNormalization},
     ContribRow{"FastGelu", ExpandFastGelu},
     ContribRow{"Gelu", ExpandGelu},
@@ -45,6 +51,7 @@ constexpr std::array kContribRows = {
     ContribRow{"IntegerMean", ExpandIntegerMean, Owner::kQuantlib},
     ContribRow{"MultiHeadAttention", ExpandMultiHeadAttention},
     ContribRow{"QMoE", DecidesAtRunTime},
+    ContribRow{"QuantLSTMCell", ExpandQuantLstmCell, Owner::kBrevitas, Body::kOfSteps},
     ContribRow{"QuickGelu", ExpandQuickGelu},
     ContribRow{"RequantShift", ExpandRequantShift, Owner::kQuantlib},
     ContribRow{"RotaryEmbedding", ExpandRotaryEmbedding},
@@ -67,6 +74,7 @@ const ContribRow* RowOf(const Node& node) {
   if (row == kContribRows.end()) return nullptr;
   const bool in_onnx = format::IsOnnxDomain(node.domain);
   bool own = node.domain == "com.microsoft" || (row->owner == Owner::kRuntimeInOnnx && in_onnx);
+  if (row->owner == Owner::kBrevitas) own = IsQonnxDomain(node.domain);
   if (row->owner == Owner::kQuantlib)
     own = in_onnx || node.domain == "ai.onnx.contrib" || node.domain == "PACTOps";
   return own ? row : nullptr;
@@ -114,11 +122,18 @@ class Expander {
 
  private:
   bool AreFree(const Node& former, const std::vector<Node>& nodes) const {
-    return std::ranges::all_of(nodes, [&](const Node& node) {
-      return std::ranges::all_of(node.outputs, [&](const std::string& value) {
-        return IsOutputOf(former, value) || !names_.IsTaken(value);
-      });
+    bool free = true;
+    const auto look = [&](const std::string& value) {
+      free = free && (IsOutputOf(former, value) || !names_.IsTaken(value));
+    };
+    ForEachNode(nodes, [&](const Node& node) {
+      std::ranges::for_each(node.outputs, look);
+      for (const format::Attribute& attribute : node.attributes) {
+        for (const format::Graph& body : attribute.graphs)
+          for (const format::ValueInfo& input : body.inputs) look(input.name);
+      }
     });
+    return free;
   }
 
   format::Inference inference_;
@@ -126,23 +141,56 @@ class Expander {
   graph::Names names_;
 };
 
+// `model` with the expansion of each node of its graph for which `row` holds. `flat`: its flat
+// form.
+template <typename Holds>
+format::Model Expanded(const format::Model& model, const format::Model& flat, Ledger& ledger,
+                       const Holds& holds) {
+  Expander expander(flat);
+  format::Model expanded = model;
+  expanded.graph.nodes.clear();
+  for (const Node& node : model.graph.nodes) {
+    const ContribRow* row = RowOf(node);
+    std::string why;
+    auto nodes = row != nullptr && holds(*row) ? expander.Of(node, why) : std::nullopt;
+    if (!nodes) {
+      if (why.empty() && format::IsOfBody(FirstOutput(node))) why = "it is in a body";
+      if (row != nullptr && !why.empty())
+        ledger.Changed(FirstOutput(node), "op_type", node.op_type + " stays as it is: " + why);
+      expanded.graph.nodes.push_back(node);
+      continue;
+    }
+    ledger.Changed(FirstOutput(node), "op_type",
+                   node.op_type + " is " + std::to_string(nodes->size()) + " nodes of ai.onnx");
+    std::ranges::move(*nodes, std::back_inserter(expanded.graph.nodes));
+  }
+  return expanded;
+}
+
 }  // namespace
+
+bool IsOfSteps(const Node& node) {
+  const ContribRow* row = RowOf(node);
+  return row != nullptr && row->body == Body::kOfSteps;
+}
 
 bool ExpandAs(const ContribContext& context, const Node& former, NodeGroup& group) {
   const ContribRow* row = RowOf(former);
   std::string why;
-  return row != nullptr && row->owner != Owner::kQuantlib &&
+  return row != nullptr && row->owner != Owner::kQuantlib && row->owner != Owner::kBrevitas &&
          row->expand(context, former, group, why);
 }
 
 bool IsContribNode(const Node& node) { return RowOf(node) != nullptr; }
 
 bool HasExpansion(const format::Model& flat) {
-  if (std::ranges::none_of(flat.graph.nodes, IsContribNode)) return false;
+  const auto is_wanted = [](const Node& node) { return IsContribNode(node) && !IsOfSteps(node); };
+  if (std::ranges::none_of(flat.graph.nodes, is_wanted)) return false;
   Expander expander(flat);
   std::string why;
-  return std::ranges::any_of(flat.graph.nodes,
-                             [&](const Node& node) { return expander.Of(node, why).has_value(); });
+  return std::ranges::any_of(flat.graph.nodes, [&](const Node& node) {
+    return is_wanted(node) && expander.Of(node, why).has_value();
+  });
 }
 
 bool MustExpand(const Node& node) {
@@ -163,23 +211,24 @@ Result<void> CheckMustExpand(const format::Model& flat) {
 
 format::Model ExpandContrib(const format::Model& flat, Ledger& ledger) {
   if (std::ranges::none_of(flat.graph.nodes, IsContribNode)) return flat;
-  Expander expander(flat);
-  format::Model expanded = flat;
-  expanded.graph.nodes.clear();
-  for (const Node& node : flat.graph.nodes) {
+  return Expanded(flat, flat, ledger,
+                  [](const ContribRow& row) { return row.body == Body::kNone; });
+}
+
+Result<std::optional<format::Model>> ExpandSteps(const format::Model& model, Ledger& ledger) {
+  if (std::ranges::none_of(model.graph.nodes, IsOfSteps)) return std::optional<format::Model>();
+  const format::FlatModel flat(model);
+  format::Model expanded = Expanded(model, flat.model(), ledger, [](const ContribRow& row) {
+    return row.body == Body::kOfSteps;
+  });
+  for (const Node& node : expanded.graph.nodes) {
+    const ContribRow* row = RowOf(node);
+    if (row == nullptr || row->owner != Owner::kBrevitas) continue;
     std::string why;
-    auto nodes = expander.Of(node, why);
-    if (!nodes) {
-      if (IsContribNode(node))
-        ledger.Changed(FirstOutput(node), "op_type", node.op_type + " stays as it is: " + why);
-      expanded.graph.nodes.push_back(node);
-      continue;
-    }
-    ledger.Changed(FirstOutput(node), "op_type",
-                   node.op_type + " is " + std::to_string(nodes->size()) + " nodes of ai.onnx");
-    std::ranges::move(*nodes, std::back_inserter(expanded.graph.nodes));
+    Expander(flat.model()).Of(node, why);
+    return Unsupported(graph::PlaceOf(node), why);
   }
-  return expanded;
+  return std::optional(std::move(expanded));
 }
 
 }  // namespace qtx::convert

@@ -20,4 +20,7 @@ std::optional<format::Node> FormerNode(const format::Node& first);
 /// The expansion of `former`; false where it has none, or is none of a runtime's operators.
 bool ExpandAs(const ContribContext& context, const format::Node& former, NodeGroup& group);
 
+/// Whether its expansion has a body: ExpandSteps.
+bool IsOfSteps(const format::Node& node);
+
 }  // namespace qtx::convert

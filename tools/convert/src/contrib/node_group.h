@@ -89,6 +89,9 @@ bool ExpandMultiHeadAttention(const ContribContext&, const format::Node&, NodeGr
 bool ExpandAttention(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
 bool ExpandGroupQueryAttention(const ContribContext&, const format::Node&, NodeGroup&,
                                std::string&);
+bool ExpandDynamicQuantizeLstm(const ContribContext&, const format::Node&, NodeGroup&,
+                               std::string&);
+bool ExpandQuantLstmCell(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
 bool ExpandRequantShift(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
 bool ExpandISoftmax(const ContribContext&, const format::Node&, NodeGroup&, std::string&);
 bool ExpandItaMax(const ContribContext&, const format::Node&, NodeGroup&, std::string&);

@@ -14,6 +14,7 @@
 #include "qdq/record.h"
 #include "qonnx/dialect.h"
 #include "qonnx/rewrite.h"
+#include "qoperator/boundless.h"
 #include "qoperator/operators.h"
 #include "qoperator/qdq_pairs.h"
 #include "qtx/convert/convert.h"
@@ -71,6 +72,8 @@ Result<Conversion> FromFlat(const format::Model& model, const Options& options,
   }
   if (!as_recorded) {
     if (model.OpsetVersion("") >= kExpandedOpset) pairs.model = ExpandContrib(pairs.model, ledger);
+    QTX_ASSIGN_OR_RETURN(auto bounded, WithoutBoundlessScales(pairs.model, ledger));
+    if (bounded) pairs.model = *std::move(bounded);
     QTX_ASSIGN_OR_RETURN(pairs, QOperatorsToPairs(pairs.model, ledger));
   }
   QTX_ASSIGN_OR_RETURN(conversion.model, FoldPairs(pairs.model, as_recorded, ledger, pairs.reals));
@@ -111,11 +114,22 @@ Result<std::optional<format::Model>> RaisedForContrib(const format::Model& model
   return std::nullopt;
 }
 
+// ExpandSteps of a model that no lowering has written.
+Result<std::optional<format::Model>> InSteps(const format::Model& model, Ledger& ledger) {
+  if (std::ranges::none_of(model.graph.nodes, IsContribNode)) return std::optional<format::Model>();
+  Ledger unused;
+  if (ReadRecord(format::FlatModel(model).model(), unused).all())
+    return std::optional<format::Model>();
+  return ExpandSteps(model, ledger);
+}
+
 // FromOnnx of a model whose functions stay.
 Result<Conversion> FromGraph(const format::Model& given, const Options& options) {
   Ledger moves(options);
-  QTX_ASSIGN_OR_RETURN(const std::optional<format::Model> raised, RaisedForContrib(given, moves));
-  const format::Model& model = raised ? *raised : given;
+  QTX_ASSIGN_OR_RETURN(const std::optional<format::Model> stepped, InSteps(given, moves));
+  const format::Model& plain = stepped ? *stepped : given;
+  QTX_ASSIGN_OR_RETURN(const std::optional<format::Model> raised, RaisedForContrib(plain, moves));
+  const format::Model& model = raised ? *raised : plain;
   Recorded recorded;
   auto conversion = OnFlatForm(
       model, [&](const format::Model& flat) { return FromFlat(flat, options, recorded); });

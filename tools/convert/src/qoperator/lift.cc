@@ -181,6 +181,15 @@ Node PlainNode(const Node& from, std::string_view op_type) {
   return node;
 }
 
+std::optional<Node> PlainOperator(const LiftContext& context, const Node& node,
+                                  const QOperatorLayout& layout) {
+  Lift lift{PlainNode(node, layout.plain), {}, {}, {}, {}, {}};
+  for (const std::size_t i : layout.untouched) lift.node.inputs.push_back(InputOf(node, i));
+  for (const OperandSlots& slots : layout.operands)
+    lift.node.inputs.push_back(InputOf(node, slots.value));
+  return AdjustAttributes(context, node, lift) ? std::optional(std::move(lift.node)) : std::nullopt;
+}
+
 Result<MaybeLift> LiftNode(const LiftContext& context, std::size_t i) {
   const Node& node = context.index.node(i);
   if (IsContrib(node, "MatMulBnb4")) return LiftBnb4(context, node);

@@ -10,6 +10,7 @@
 #include "onnx/graph_index.h"
 #include "onnx/quantized_types.h"
 #include "qdq/parameters.h"
+#include "qoperator/operators.h"
 
 namespace qtx::convert {
 
@@ -46,6 +47,11 @@ inline constexpr const char* kOwnFramework = "qtx";
 
 /// A node `op_type` that replaces `from`, with its name, metadata and origin.
 format::Node PlainNode(const format::Node& from, std::string_view op_type);
+
+/// The operator on reals that `node`, of this layout, stands for, on the names of the integers;
+/// nullopt where its attributes say more.
+std::optional<format::Node> PlainOperator(const LiftContext& context, const format::Node& node,
+                                          const QOperatorLayout& layout);
 
 /// Lifts the node; nullopt if it stays as it is.
 /// Errors: kInvalid for a node that breaks its own rules, kUnsupported for one that is refused.

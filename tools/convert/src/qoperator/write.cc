@@ -402,16 +402,20 @@ Result<Conversion> WriteCollapsed(const format::Model& model, const Options& opt
 }  // namespace
 
 Result<Conversion> ToQOperator(const format::Model& model, const Options& options) {
-  QTX_ASSIGN_OR_RETURN(const Conversion collapsed,
-                       OnFlatForm(model, [&](const format::Model& flat) -> Result<Conversion> {
-                         Ledger changes(options);
-                         format::Model made = CollapseContrib(flat, changes);
-                         return Conversion{std::move(made), changes.Take()};
-                       }));
+  Ledger steps(options);
+  const std::optional<format::Model> stepped = CollapseSteps(model, steps);
+  QTX_ASSIGN_OR_RETURN(
+      const Conversion collapsed,
+      OnFlatForm(stepped ? *stepped : model, [&](const format::Model& flat) -> Result<Conversion> {
+        Ledger changes(options);
+        format::Model made = CollapseContrib(flat, changes);
+        return Conversion{std::move(made), changes.Take()};
+      }));
   auto written = WriteCollapsed(collapsed.model, options);
   if (!written.has_value()) return written;
   QTX_RETURN_IF_ERROR(CheckHalves(written->model));
-  written->ledger.insert(written->ledger.begin(), collapsed.ledger.begin(), collapsed.ledger.end());
+  for (const auto& changes : {collapsed.ledger, steps.Take()})
+    written->ledger.insert(written->ledger.begin(), changes.begin(), changes.end());
   return written;
 }
 

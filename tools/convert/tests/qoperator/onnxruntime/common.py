@@ -21,6 +21,7 @@ def qtx(program, *arguments):
 def session(path, optimize=False):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    options.intra_op_num_threads = 1  # with more, DynamicQuantizeLSTM quantizes parts of a batch by themselves
     level = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])

@@ -205,6 +205,39 @@ def of_valid(case, name, array):
     return np.concatenate([array[b, :, :n].ravel() for b, n in enumerate(valid)])
 
 
+def dynamic_lstm():
+    steps, batch, size, hidden = 5, 3, 6, 4
+
+    def make(name, directions=1, signed=True, by_channel=False, bias=True, states=True, peepholes=False, lengths=False, outputs=("y", "h", "c"), **attributes):
+        kind = np.int8 if signed else np.uint8
+        low, high = (-127, 128) if signed else (0, 256)
+        shape = (directions, 4 * hidden) if by_channel else (directions,)
+        given = [("x", real(steps, batch, size))]
+        given += [(k, ("c", RNG.integers(low, high, (directions, rows, 4 * hidden)).astype(kind))) for k, rows in (("w", size), ("r", hidden))]
+        given.append(("b", ("c", real(directions, 8 * hidden, scale=0.3)) if bias else None))
+        given.append(("lengths", ("c", np.full(batch, steps - 1, np.int32)) if lengths else None))
+        given += [(k, real(directions, batch, hidden, scale=0.5) if states else None) for k in ("h0", "c0")]
+        given.append(("p", ("c", real(directions, 3 * hidden, scale=0.5)) if peepholes else None))
+        for k in ("w", "r"):
+            zero = np.full(shape, 0 if signed else 131, kind)
+            given += [(k + "s", ("c", np.abs(real(*shape, scale=0.01)) + np.float32(0.003))), (k + "z", ("c", zero))]
+        return Case("dynamic_lstm_" + name, "DynamicQuantizeLSTM", given, list(outputs), {"hidden_size": hidden, **attributes}, stays=lengths)
+
+    yield make("plain")
+    yield make("unsigned", signed=False)
+    yield make("by_channel", by_channel=True)
+    yield make("bare", bias=False, states=False, outputs=("y",))
+    yield make("last", outputs=("", "h"))
+    yield make("reverse", direction="reverse")
+    yield make("bidirectional", directions=2, by_channel=True, direction="bidirectional")
+    yield make("bidirectional_bare", directions=2, signed=False, bias=False, states=False, direction="bidirectional")
+    yield make("peepholes", peepholes=True)
+    yield make("clip", clip=0.4)
+    yield make("clip_peepholes", clip=0.4, peepholes=True)
+    yield make("input_forget", input_forget=1)
+    yield make("lengths", lengths=True)
+
+
 def hold(program, case, folder):
     forms = Forms(program, case.model(), folder)
     forms.convert()
@@ -232,7 +265,7 @@ def hold(program, case, folder):
 def main():
     program, wanted = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
     failed = total = 0
-    for family in (normalizations, activations, rotary, group_query, multi_head, attention):
+    for family in (normalizations, activations, rotary, group_query, multi_head, attention, dynamic_lstm):
         for case in family():
             if wanted not in case.name:
                 continue
