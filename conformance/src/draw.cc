@@ -164,25 +164,37 @@ void ExchangeElements(Tensor& tensor) {
   }
 }
 
-// Elements that are no integers: bit 0 is in the first byte of an element, its sign in the last.
-void DrawPlainFloats(std::int64_t draw, Tensor& tensor) {
+// Bit 0 is in the first byte of an element, the highest in its last.
+void ChangeBits(std::int64_t draw, Tensor& tensor) {
   const std::size_t size = ElementSize(tensor);
+  if (size == 0) return;
+  const std::size_t first = draw == kLowestBitDraw ? 0 : size - 1;
+  const std::byte bit{draw == kLowestBitDraw ? std::uint8_t{1} : std::uint8_t{0x80}};
+  for (std::size_t i = first; i < tensor.bytes.size(); i += size) tensor.bytes[i] ^= bit;
+}
+
+// Elements that are no integers.
+void DrawPlainFloats(std::int64_t draw, Tensor& tensor) {
   const auto count = static_cast<std::size_t>(format::ElementCount(tensor));
-  if (draw == kZeroDraw || draw == kStoredZeroDraw) {
-    std::ranges::fill(tensor.bytes, std::byte{0});
-  } else if (draw == kLastElementDraw) {
-    CopyElement(0, count - 1, tensor);
-  } else if (draw == kMiddleElementDraw) {
-    for (std::size_t i = 0; i < size; ++i) tensor.bytes[count / 2 * size + i] = std::byte{0};
-  } else if (draw == kLowestBitDraw || draw == kHighestBitDraw) {
-    const bool is_lowest = draw == kLowestBitDraw;
-    for (std::size_t i = 0; size != 0 && i < count; ++i) {
-      tensor.bytes[i * size + (is_lowest ? 0 : size - 1)] ^= std::byte(is_lowest ? 1 : 0x80);
+  switch (draw) {
+    case kZeroDraw:
+    case kStoredZeroDraw:
+      std::ranges::fill(tensor.bytes, std::byte{0});
+      return;
+    case kLastElementDraw:
+      return CopyElement(0, count - 1, tensor);
+    case kLowestBitDraw:
+    case kHighestBitDraw:
+      return ChangeBits(draw, tensor);
+    case kMiddleElementDraw: {
+      const std::size_t size = ElementSize(tensor);
+      std::ranges::fill(std::span(tensor.bytes).subspan(count / 2 * size, size), std::byte{0});
+      return;
     }
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      CopyElement(draw == kLowestDraw ? 0 : count - 1, i, tensor);
-    }
+    default:
+      for (std::size_t i = 0; i < count; ++i) {
+        CopyElement(draw == kLowestDraw ? 0 : count - 1, i, tensor);
+      }
   }
 }
 
