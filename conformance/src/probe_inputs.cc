@@ -173,6 +173,10 @@ class OtherInputs {
         q.offset.resize(std::min<std::size_t>(1, q.offset.size()));
       });
     }
+    if (const auto moved = MovedParameters(own())) {
+      refused("the same parameters along other axes or of other blocks",
+              [&](Tensor& input) { input.quantization = moved; });
+    }
     if (!format::IsIntegerStorage(own().elem_type)) return;
     refused("another offset", [](Tensor& input) {
       auto& q = *input.quantization;
@@ -250,6 +254,23 @@ void AskReals(Conversation& conversation, std::uint64_t handle, const ProbeSubje
 }
 
 }  // namespace
+
+std::optional<format::Quantization> MovedParameters(const Tensor& tensor) {
+  if (!tensor.quantization || tensor.quantization->axis.empty()) return std::nullopt;
+  const format::Quantization& own = *tensor.quantization;
+  std::vector<format::Quantization> others(1, own);
+  std::ranges::reverse(others[0].block_shape);
+  for (std::int64_t axis = 0; axis < std::ssize(tensor.dims) && own.axis.size() == 1; ++axis) {
+    others.push_back(own);
+    others.back().axis = {axis};
+  }
+  for (const format::Quantization& other : others) {
+    if (other == own) continue;
+    const auto dims = format::ParameterDims(other, tensor.dims);
+    if (dims && format::ElementCount(*dims) == std::ssize(own.scale)) return other;
+  }
+  return std::nullopt;
+}
 
 void AskOtherInputs(Conversation& conversation, std::uint64_t handle, const ProbeSubject& subject) {
   std::vector<Tensor> inputs = subject.inputs;

@@ -118,6 +118,10 @@ Result<std::string> Process::Exchange(std::string_view frame, Clock::duration ti
   return Finish(Varint(frame.size()).append(frame), Clock::now() + timeout);
 }
 
+Result<std::string> Process::ExchangeBytes(std::string_view bytes, Clock::duration timeout) {
+  return Finish(bytes, Clock::now() + timeout);
+}
+
 Result<std::string> Process::ExchangeInPieces(std::string_view frame, Clock::duration timeout) {
   constexpr auto kPause = std::chrono::milliseconds(20);
   const Clock::time_point deadline = Clock::now() + timeout;

@@ -69,7 +69,10 @@ class Process {
   /// kProtocol for a length beyond the limit, a truncated frame, malformed or unrequested bytes.
   /// After an error the process cannot be used again.
   Result<std::string> Exchange(std::string_view frame, Clock::duration timeout);
-  /// The same, the length and the frame in two pieces each, with a pause after all but the last.
+  /// The same of bytes that are a length and a frame.
+  Result<std::string> ExchangeBytes(std::string_view bytes, Clock::duration timeout);
+  /// The same as Exchange, the length and the frame in two pieces each, with a pause after all but
+  /// the last.
   Result<std::string> ExchangeInPieces(std::string_view frame, Clock::duration timeout);
 
   /// Sends bytes that are no frame, or with none the end of file, and waits for the process to

@@ -174,13 +174,19 @@ void AskOfInputs(Conversation& c, std::uint64_t handle, const ProbeSubject& subj
   }
 }
 
+// Near to a model that is prepared: without its last byte, and with one that begins no field.
+void AskBrokenModels(Conversation& c, const ProbeSubject& subject) {
+  const std::string cut_off = subject.model.substr(0, subject.model.size() - 1);
+  c.ExpectRefusal("S8", "Prepare of a model that is cut off",
+                  backend::PrepareRequest{cut_off, subject.arithmetic}, Conversation::kAnyOwn);
+  c.ExpectRefusal("S8", "Prepare of a model with a byte after it",
+                  backend::PrepareRequest{subject.model + '\x07', subject.arithmetic},
+                  Conversation::kAnyOwn);
+}
+
 // Three handles of one model, and one after a release.
 void AskOfModel(Conversation& c, const ProbeSubject& subject) {
   AskOtherArithmetics(c, subject);
-  c.ExpectRefusal("S8", "Prepare of a model that is cut off",
-                  backend::PrepareRequest{subject.model.substr(0, subject.model.size() - 1),
-                                          subject.arithmetic},
-                  Conversation::kAnyOwn);
   AskedModel one(c, subject, subject.arithmetic);
   AskedModel other = one;
   AskedModel third = one;
@@ -190,6 +196,7 @@ void AskOfModel(Conversation& c, const ProbeSubject& subject) {
   }
   c.AskToDescribe("Describe with models");
   AskUnknownHandles(c, subject, {one.handle(), other.handle(), third.handle()});
+  AskBrokenModels(c, subject);
   AskOfInputs(c, one.handle(), subject);
   other.Run("Run of a second");
   one.Release("Release");
@@ -314,6 +321,23 @@ void ProbeLength(const std::vector<std::string>& words, const ProcessOptions& op
       (status ? "found status 0" : status.error().message) + ", expected a status other than 0"));
 }
 
+// S1 has no shortest length: one in five bytes, of which one says it all, is one.
+void ProbeLongLength(const std::vector<std::string>& words, const ProcessOptions& options,
+                     std::vector<Error>& faults) {
+  const auto process = StartServer(words, options);
+  if (!process) return;
+  const std::string request = backend::Encode(backend::DescribeRequest{});
+  const std::string frame =
+      static_cast<char>(0x80U | request.size()) + std::string("\x80\x80\x80\0", 4) + request;
+  auto answer = (*process)->ExchangeBytes(frame, TimeToStart(options));
+  const auto response = answer ? backend::DecodeResponse(*std::move(answer))
+                               : Result<backend::Response>(std::move(answer).error());
+  if (response && std::holds_alternative<backend::Description>(*response)) return;
+  const std::string found = response ? "found " + KindText(*response) : response.error().message;
+  faults.push_back(
+      BrokenRule("S1", "Describe after a length in five bytes", found + ", expected Describe"));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Process>> StartServer(const std::vector<std::string>& words,
@@ -348,6 +372,7 @@ std::vector<Error> ProbeProtocol(const std::vector<std::string>& words,
   std::vector<Error> faults = Probe(**process, options, subjects);
   ProbeEnd(words, options, nullptr, faults);
   if (!subjects.empty()) ProbeEnd(words, options, &subjects.front(), faults);
+  ProbeLongLength(words, options, faults);
   // 1 in six bytes, and 2^30 + 1.
   ProbeLength(words, options, "a length of six bytes", {"\x81\x80\x80\x80\x80\x00", 6}, faults);
   ProbeLength(words, options, "a length above 2^30", "\x81\x80\x80\x80\x04", faults);

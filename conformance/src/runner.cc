@@ -15,6 +15,7 @@
 #include "draw.h"
 #include "expectations.h"
 #include "long_session.h"
+#include "probe_inputs.h"
 #include "qtx/conformance/journal.h"
 #include "qtx/format/threads.h"
 #include "qtx/reference/arithmetic.h"
@@ -243,7 +244,8 @@ enum Askable : unsigned {
   kReals = 4,
   kUnusedBits = 8,
   kAlongAxis = 16,
-  kAll = 31,
+  kMovable = 32,  // parameters that have places elsewhere
+  kAll = 63,
 };
 
 // None for a case without inputs, or where a probe cannot break one.
@@ -254,6 +256,7 @@ std::optional<unsigned> AskableOf(std::span<const format::Tensor> inputs) {
     if (input.bytes.empty()) return std::nullopt;
     if (input.elem_type == format::ElementType::kFloat) found |= kReals;
     if (input.quantization && input.quantization->scale.size() > 1) found |= kAlongAxis;
+    if (MovedParameters(input)) found |= kMovable;
     if (format::ElementCount(input) * format::BitWidth(input.elem_type) % 8 != 0) {
       found |= kUnusedBits;
     }
@@ -264,40 +267,60 @@ std::optional<unsigned> AskableOf(std::span<const format::Tensor> inputs) {
   return found;
 }
 
-// With other inputs that the reference answers, where there are any.
-ProbeSubject SubjectOf(const format::Model& model, std::string bytes,
-                       std::vector<format::Tensor> inputs, const std::string& arithmetic) {
-  ProbeSubject subject{std::move(bytes), arithmetic, std::move(inputs), {}};
-  for (auto& drawn : DrawAgain(model, subject.inputs, 1)) {
-    if (!subject.others.empty() || !ReferenceAnswer(model, drawn, arithmetic)) continue;
-    subject.others = std::move(drawn);
-  }
-  return subject;
+// What a probe may ask of a case that passed.
+struct Askee {
+  const Case* of;
+  format::Model model;
+  ProbeSubject subject;  // without other inputs
+  unsigned askable = 0;
+};
+std::optional<Askee> AskeeOf(const Case& c, const CaseResult& result) {
+  if (result.outcome != Outcome::kPass || !c.error.empty() || !c.op) return std::nullopt;
+  auto model = BuildModel(c);
+  if (!model) return std::nullopt;
+  auto inputs = BuildInputs(c, *model);
+  auto bytes = model->Serialize();
+  if (!inputs || !bytes) return std::nullopt;
+  const auto askable = AskableOf(*inputs);
+  if (!askable) return std::nullopt;
+  ProbeSubject subject{*std::move(bytes), result.arithmetic, *std::move(inputs), {}};
+  return Askee{&c, *std::move(model), std::move(subject), *askable};
 }
 
-// Models of the row that the backend runs, of operators that differ, for a probe: one whose first
-// input is quantized, then those that have something more to ask for.
+// With other inputs that the reference answers, where there are any.
+ProbeSubject SubjectOf(Askee askee) {
+  ProbeSubject& subject = askee.subject;
+  for (auto& drawn : DrawAgain(askee.model, subject.inputs, 1)) {
+    if (!subject.others.empty()) break;
+    if (ReferenceAnswer(askee.model, drawn, subject.arithmetic)) subject.others = std::move(drawn);
+  }
+  return std::move(subject);
+}
+
+// Models of the row that the backend runs, for a probe: one whose first input is quantized; of
+// other operators, those that have something more to ask for; and another one of the first's.
 std::vector<ProbeSubject> SubjectsOf(std::span<const Case> cases, const Plan& plan) {
   constexpr std::size_t kLooked = 4000;  // cases
   std::vector<ProbeSubject> subjects;
   std::set<std::string> operators;
+  std::optional<Askee> first;
+  bool has_like = false;
   unsigned asked = 0;
   const std::size_t count = std::min(plan.report.cases.size(), kLooked);
-  for (std::size_t i = 0; i < count && asked != kAll; ++i) {
+  for (std::size_t i = 0; i < count && (asked != kAll || !has_like); ++i) {
     const Case& c = cases[plan.chosen[i]];
-    if (plan.report.cases[i].outcome != Outcome::kPass || !c.error.empty() || !c.op) continue;
-    if (operators.contains(c.op->type)) continue;
-    const auto model = BuildModel(c);
-    if (!model) continue;
-    auto inputs = BuildInputs(c, *model);
-    auto bytes = model->Serialize();
-    const auto askable = inputs ? AskableOf(*inputs) : std::nullopt;
-    if (!bytes || !askable || (*askable | asked) == asked) continue;
-    if (subjects.empty() && (*askable & kQuantizedFirst) == 0) continue;
-    asked |= *askable;
+    const bool is_like = first && !has_like && c.op && c.op->type == first->of->op->type;
+    if (c.op && operators.contains(c.op->type) && !is_like) continue;
+    auto askee = AskeeOf(c, plan.report.cases[i]);
+    if (!askee || (!first && (askee->askable & kQuantizedFirst) == 0)) continue;
+    const bool is_new =
+        is_like ? askee->subject.model != first->subject.model : (askee->askable | asked) != asked;
+    if (!is_new) continue;
+    if (!first) first = askee;
+    has_like = has_like || is_like;
+    asked |= askee->askable;
     operators.insert(c.op->type);
-    subjects.push_back(
-        SubjectOf(*model, *std::move(bytes), *std::move(inputs), plan.report.arithmetic));
+    subjects.push_back(SubjectOf(*std::move(askee)));
   }
   return subjects;
 }

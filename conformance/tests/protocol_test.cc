@@ -20,7 +20,8 @@ constexpr const char* kOneCase =
     "{id: a, spec: identity.S1, why: w, op: {type: Identity},"
     " inputs: {x: {type: int8q, scale: 0x1p-3, data: [1, -2, 3]}},"
     " expect: {y: {type: int8q, scale: 0x1p-3, data: [1, -2, 3]}}}\n";
-// Two inputs of three elements of 4 bits, whose last byte has unused ones; reals.
+// Two inputs of three elements of 4 bits, whose last byte has unused ones; reals; parameters along
+// one of two equal axes; another model of the first operator.
 constexpr const char* kMoreCases =
     "---\n{id: b, spec: cast_like.S1, why: w, op: {type: CastLike, opset: 15},"
     " inputs: {x: {type: int4q, scale: 0.5, data: [1, -2, 3]},"
@@ -28,7 +29,13 @@ constexpr const char* kMoreCases =
     " expect: {y: {type: int4q, scale: 0.5, data: [1, -2, 3]}}}\n"
     "---\n{id: c, spec: reshape.S1, why: w, op: {type: Reshape},"
     " inputs: {x: {type: float, data: [1.0, -2.0]}, to: {type: int64, data: [2], initializer: "
-    "true}}, expect: {y: {type: float, data: [1.0, -2.0]}}}\n";
+    "true}}, expect: {y: {type: float, data: [1.0, -2.0]}}}\n"
+    "---\n{id: d, spec: dropout.S1, why: w, op: {type: Dropout}, inputs: {x: {type: int8q, axis:"
+    " [0], scale: [0.5, 0.25], shape: [2, 2], data: [1, 2, 3, 4]}}, expect: {y: {type: int8q,"
+    " axis: [0], scale: [0.5, 0.25], shape: [2, 2], data: [1, 2, 3, 4]}}}\n"
+    "---\n{id: e, spec: identity.S1, why: w, op: {type: Identity},"
+    " inputs: {x: {type: int8q, scale: 0.5, data: [1, -2, 3, 4]}},"
+    " expect: {y: {type: int8q, scale: 0.5, data: [1, -2, 3, 4]}}}\n";
 
 BackendReport RunLiar(const std::string& lie, std::int64_t memory_limit = 0,
                       const char* more = "") {
@@ -68,7 +75,7 @@ TEST_P(ProtocolFault, IsTheOneThatTheProbeFinds) {
 
 TEST(Protocol, FindsNoFaultInAServerOfSeveralModels) {
   const BackendReport row = RunLiar("", 0, kMoreCases);
-  EXPECT_EQ(row.count(Outcome::kPass), 3);
+  EXPECT_EQ(row.count(Outcome::kPass), 5);
   for (const CaseResult& c : row.cases) EXPECT_EQ(c.outcome, Outcome::kPass) << c.diagnosis;
   for (const Error& fault : row.protocol_faults) ADD_FAILURE() << fault.Text();
   EXPECT_TRUE(Conforms(row));
@@ -80,7 +87,7 @@ class FaultOfModels : public testing::TestWithParam<Lie> {};
 TEST_P(FaultOfModels, IsFoundByTheProbe) {
   const Lie& lie = GetParam();
   const BackendReport row = RunLiar(lie.name, 0, kMoreCases);
-  EXPECT_EQ(row.count(Outcome::kPass), 3);
+  EXPECT_EQ(row.count(Outcome::kPass), 5);
   ASSERT_FALSE(row.protocol_faults.empty());
   EXPECT_EQ(row.protocol_faults[0].clause, std::string("backend_protocol.") + lie.clause);
   EXPECT_THAT(row.protocol_faults[0].Text(), HasSubstr(lie.message));
@@ -92,6 +99,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Lie{"latest_model", "S9", "Run after Prepare of another model"},
                     Lie{"wrong_with_four", "S9", "found another answer than before"},
                     Lie{"first_input", "S13", "in input 1"},
+                    Lie{"any_axis", "S13", "along other axes or of other blocks: found Run"},
+                    Lie{"wrong_after_one_of_its_operator", "S9",
+                        "found another answer than before"},
                     Lie{"unused_bits", "S14", "an unused bit set: found Run"},
                     Lie{"parameters_of_reals", "S14", "parameters of a type that has none"},
                     Lie{"forgets_after_no_request", "S9", "Run after what is no request"},
@@ -150,6 +160,9 @@ INSTANTIATE_TEST_SUITE_P(
         Lie{"any_size", "S13", "another size: found Run"},
         Lie{"describe_counts_models", "S7", "Describe with models: found another"},
         Lie{"cut_off_model", "S8", "a model that is cut off: found Prepare"},
+        Lie{"cut_off_latest", "S8", "a model that is cut off: found Prepare"},
+        Lie{"byte_after_model", "S8", "a model with a byte after it: found Prepare"},
+        Lie{"shortest_length", "S1", "a length in five bytes: "},
         Lie{"handle_of_zero", "S11", "unknown handle 0: found Run"},
         Lie{"handle_after_last", "S11", "Run of unknown handle"},
         Lie{"no_type", "S14", "an element type that there is not: found Error of code INVALID"},

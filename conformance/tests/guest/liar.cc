@@ -49,9 +49,11 @@ class Liar {
   Response operator()(const PrepareRequest& request) {
     const auto model = qtx::format::Model::Parse(request.model);
     const bool is_cut_off = !model && request.model.size() > sizeof("not a model");
-    if (!model && lie_ != "any_model" && !(is_cut_off && lie_ == "cut_off_model")) {
+    if (!model && lie_ != "any_model" && !(is_cut_off && lie_ == "cut_off_model") &&
+        !TakesBroken(request.model)) {
       return Refusal("model");
     }
+    latest_model_ = request.model;
     if (!Takes(request.arithmetic)) {
       return Error{ErrorCode::kUnsupported, "arithmetic", "only exact"};
     }
@@ -148,6 +150,14 @@ class Liar {
     return found == declared_.end() ? declared_.rbegin()->second : found->second;
   }
 
+  bool TakesBroken(const std::string& model) const {
+    if (lie_ == "cut_off_latest") {
+      return latest_model_.size() == model.size() + 1 && latest_model_.starts_with(model);
+    }
+    return lie_ == "byte_after_model" && !model.empty() &&
+           format::Model::Parse(model.substr(0, model.size() - 1)).has_value();
+  }
+
   std::optional<Error> FaultOf(const Tensor& input, const format::TensorType& type) const {
     const bool is_real = type.quantization && input.elem_type == format::ElementType::kFloat;
     if (is_real && lie_ == "half_away") return std::nullopt;
@@ -161,6 +171,8 @@ class Liar {
     if (!input.quantization) return std::nullopt;
     const format::Quantization& given = *input.quantization;
     if (!TakesScale(given.scale, type.quantization->scale)) return Refusal("scale");
+    const bool is_elsewhere = given.axis != type.quantization->axis;
+    if (is_elsewhere && lie_ != "any_axis") return Refusal("axis");
     if (given.offset != type.quantization->offset && lie_ != "any_offset") return Refusal("offset");
     return std::nullopt;
   }
@@ -201,6 +213,7 @@ class Liar {
                           (lie_ == "wrong_with_sixteen" && handles_.size() > 15) ||
                           (lie_ == "wrong_with_three_models" && DifferentModels() > 2) ||
                           (lie_ == "wrong_after_a_pause" && is_late) ||
+                          (lie_ == "wrong_after_one_of_its_operator" && FollowsItsLike(request)) ||
                           (lie_ == "wrong_when_repeated" && input.bytes == before_[request.handle]);
     if (is_wrong) response.outputs[0].bytes[0] ^= std::byte{1};
     if (lie_ == "wrong_after_describe" && described_ > 1) {
@@ -209,6 +222,16 @@ class Liar {
     if (lie_ == "seconds_unasked") response.seconds = {0.5};
     before_[request.handle] = input.bytes;
     return response;
+  }
+  // True of a later run that follows one of a model which differs by its sizes alone, as only
+  // those of one operator do in the tests.
+  bool FollowsItsLike(const RunRequest& request) {
+    const std::uint64_t former = std::exchange(former_, request.handle);
+    if (!declared_.contains(former) || !before_.contains(request.handle)) return false;
+    const format::TensorType one = *DeclaredOf(former)[0].type;
+    const format::TensorType& other = *DeclaredOf(request.handle)[0].type;
+    if (one.shape == other.shape || one.elem_type != other.elem_type) return false;
+    return one.quantization && one.quantization->axis == other.quantization->axis;
   }
   // By their first inputs, of which those of the tests differ.
   std::size_t DifferentModels() const {
@@ -255,6 +278,8 @@ class Liar {
   bool refused_ = false;
   std::map<std::uint64_t, std::vector<format::ValueInfo>> declared_;  // inputs, by handle
   std::uint64_t latest_ = 0;
+  std::uint64_t former_ = 0;  // handle
+  std::string latest_model_;
 };
 
 // Bytes of a Response that no Encode makes: an Error of code 77.
@@ -299,15 +324,25 @@ std::string Frame(const Response& response, std::string_view lie, Earlier& earli
   return answer;
 }
 
+int BytesReadyFor(std::string_view lie) {
+  return lie == "reads_once" || lie == "shortest_length" ? BytesReady() : 0;
+}
+
+// A frame that came in pieces; a length of five bytes.
+bool IsTooMuchFor(std::string_view lie, int ready, std::ptrdiff_t size) {
+  if (lie == "shortest_length") return ready == size + 5;
+  return lie == "reads_once" && ready <= size;
+}
+
 int Serve(std::string_view lie) {
   Liar liar(lie);
   Earlier earlier;
   while (true) {
-    const int ready = lie == "reads_once" ? BytesReady() : 0;
+    const int ready = BytesReadyFor(lie);
     const auto frame = ReadFrame(STDIN_FILENO);
     if (!frame) return lie == "status_of_bad_length" ? 0 : 3;
     if (!*frame) return AtEnd(lie, liar);
-    if (lie == "reads_once" && ready <= std::ssize(**frame)) return 5;
+    if (IsTooMuchFor(lie, ready, std::ssize(**frame))) return 5;
     const Response response = liar.Answer(**frame);
     const std::string answer = Frame(response, lie, earlier);
     if (!WriteFrame(STDOUT_FILENO, answer)) return 4;
