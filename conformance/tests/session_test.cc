@@ -569,6 +569,10 @@ TEST(DrawAgain, ChangesLittle) {
   EXPECT_THAT(DrawnFirst(bytes, kHighestBitDraw), ElementsAre(133, 72, 1));
   EXPECT_THAT(DrawnFirst(bytes, kMiddleElementDraw), ElementsAre(5, 0, 129));
   EXPECT_THAT(DrawnFirst(bytes, kExchangedInputsDraw), ElementsAre());
+  const char* halfway =
+      "{id: a, spec: relu.S1, why: w, op: {type: Relu}, inputs: {x: {type: int8q, scale: 1,"
+      " quant_min: -127, data: [5, 0, 6]}}, expect: {y: {type: int8q, scale: 1, shape: [3]}}}";
+  EXPECT_THAT(DrawnFirst(halfway, kMiddleElementDraw), ElementsAre(5, 127, 6));
 }
 
 TEST(DrawAgain, ChangesLittleOfFloats) {

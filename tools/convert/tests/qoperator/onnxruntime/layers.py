@@ -11,9 +11,11 @@ import pathlib
 import re
 import sys
 import tempfile
+import zipfile
 
 import numpy as np
 import onnx
+from google.protobuf.message import DecodeError
 
 from common import in_runtime, qtx
 
@@ -67,12 +69,23 @@ def main():
     parser.add_argument("sample")
     parser.add_argument("--levels", default="0,1,2,3,4")
     options = parser.parse_args()
-    model, names = measured(options.model)
+    try:
+        model, names = measured(options.model)
+    except (OSError, DecodeError) as error:
+        return f"{options.model}: {error}"
     inputs = {value.name for value in model.graph.input}
-    sample = {name: array for name, array in np.load(options.sample).items() if name in inputs}
+    try:
+        sample = {name: array for name, array in np.load(options.sample).items() if name in inputs}
+    except (OSError, EOFError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+        return f"{options.sample}: {error}; expected the inputs as an npz"
+    if inputs - set(sample):
+        return f"{options.sample}: expected {', '.join(sorted(inputs - set(sample)))}"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        true = exact(options.qtx, model, sample, folder)
+        try:
+            true = exact(options.qtx, model, sample, folder)
+        except (OSError, RuntimeError) as error:
+            return f"{options.model}: {error}"
         levels = [int(level) for level in options.levels.split(",")]
         found = {}
         for level in levels:
