@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/number.h"
+#include "qtx/format/mpfr_cache.h"
 
 namespace qtx::backend::engine {
 
@@ -55,7 +56,10 @@ class Interval {
   static Interval Sigmoid(const Interval& x);
 
  private:
-  explicit Interval(mpfr_prec_t bits) { mpfi_init2(value_, bits); }
+  explicit Interval(mpfr_prec_t bits) {
+    format::OwnMpfrCache();
+    mpfi_init2(value_, bits);
+  }
   mpfi_t value_;
 };
 

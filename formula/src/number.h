@@ -11,6 +11,7 @@
 #include <string_view>
 #include <variant>
 
+#include "qtx/format/mpfr_cache.h"
 #include "qtx/format/result.h"
 
 namespace qtx::formula {
@@ -22,7 +23,10 @@ inline constexpr std::size_t kMaxRationalBits = 1 << 16;
 /// A closed interval with bounds of a given precision.
 class Interval {
  public:
-  explicit Interval(mpfr_prec_t bits) { mpfi_init2(value_, bits); }
+  explicit Interval(mpfr_prec_t bits) {
+    format::OwnMpfrCache();
+    mpfi_init2(value_, bits);
+  }
   Interval(const Interval& other) {
     mpfi_init2(value_, mpfi_get_prec(other.value_));
     mpfi_set(value_, other.value_);

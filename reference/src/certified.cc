@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mpfr_cache.h"
+#include "qtx/format/mpfr_cache.h"
 
 namespace qtx::reference {
 namespace {
@@ -83,7 +83,7 @@ float Exp32(float x) {
   if (const auto certain = CertainlyFloat({value, value * 0x1p-50})) return *certain;
   // Of the 2^32 arguments none brings e^x within 2^-53 of a tie, relatively (all from 2^-30 on were
   // tried; the closest is -0x1.d2259ap+3): 200 bits decide every one.
-  OwnMpfrCache();
+  format::OwnMpfrCache();
   mpfr_t power;
   mpfr_init2(power, 200);
   mpfr_set_flt(power, x, MPFR_RNDN);

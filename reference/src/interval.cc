@@ -2,7 +2,7 @@
 
 #include <mpfi_io.h>
 
-#include "mpfr_cache.h"
+#include "qtx/format/mpfr_cache.h"
 
 namespace qtx::reference {
 namespace {
@@ -28,6 +28,7 @@ Rational EndOf(mpfr_srcptr end, bool upwards) {
 
 // The number of 64 bits nearest to `value`.
 Rational Nearest64(const Rational& value) {
+  format::OwnMpfrCache();
   mpfr_t rounded;
   mpfr_init2(rounded, 64);
   mpfr_set_q(rounded, value.get_mpq_t(), MPFR_RNDN);
@@ -40,13 +41,13 @@ Rational Nearest64(const Rational& value) {
 }  // namespace
 
 Interval::Interval(const Rational& value, int bits) {
-  OwnMpfrCache();
+  format::OwnMpfrCache();
   mpfi_init2(value_, bits);
   mpfi_set_q(value_, value.get_mpq_t());
 }
 
 Interval::Interval(const Dyadic& value, int bits) {
-  OwnMpfrCache();
+  format::OwnMpfrCache();
   mpfi_init2(value_, bits);
   mpfi_set_si(value_, value.mantissa);
   mpfi_mul_2si(value_, value_, value.exponent);

@@ -9,7 +9,7 @@
 #include "arithmetic/kernel_types.h"
 #include "arithmetic/tflite_kernels.h"
 #include "arithmetic/tflite_words.h"
-#include "mpfr_cache.h"
+#include "qtx/format/mpfr_cache.h"
 
 namespace qtx::reference {
 namespace {
@@ -93,7 +93,7 @@ FixedMultiplier InverseRoot(int64_t value) {
 // MPFR rounds correctly to as many bits as the result has.
 float Tanh32(float x) {
   mpfr_t value;
-  OwnMpfrCache();
+  format::OwnMpfrCache();
   mpfr_init2(value, 24);
   mpfr_set_flt(value, x, MPFR_RNDN);
   mpfr_tanh(value, value, MPFR_RNDN);
