@@ -19,13 +19,17 @@ class OnnxRuntime(Backend):
         self._ort = onnxruntime
         self.version = onnxruntime.__version__
         self.name += "-unoptimized" * (options.optimization != "all") + "-precise" * options.precise
+        level = options.matmulnbits_level
+        self.name += f"-level{level}" * bool(level)
         chosen = [f"optimization {options.optimization}"] * (options.optimization != "all") + ["precise"] * options.precise
+        chosen += [f"MatMulNBits level {level}"] * bool(level)
         self.device = ", ".join(["CPU", f"threads {options.threads}", *chosen])
 
     @classmethod
     def add_options(cls, parser):
         parser.add_argument("--precise", action="store_true", help="session.x64quantprecision, which avoids saturating products")
         parser.add_argument("--optimization", choices=("all", "off"), default="all", help="of the graph; off: QDQ nodes stay floats")
+        parser.add_argument("--matmulnbits-level", type=int, choices=(1, 2, 3, 4), help="accuracy_level of products by blocks (default: its own, which is 4)")
 
     def prepare(self, model):
         settings = self._ort.SessionOptions()
@@ -37,6 +41,8 @@ class OnnxRuntime(Backend):
         settings.add_session_config_entry("session.qdqisint8allowed", "1")
         if self.options.precise:
             settings.add_session_config_entry("session.x64quantprecision", "1")
+        if self.options.matmulnbits_level:
+            settings.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", str(self.options.matmulnbits_level))
         self._session = self._ort.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
 
     def run(self, inputs):

@@ -7,31 +7,11 @@
 #include <utility>
 
 #include "compare.h"
-#include "qtx/format/scopes.h"
-#include "qtx/reference/interpreter.h"
 
 namespace qtx::conformance {
 namespace {
 
 using format::Tensor;
-
-// Every value of the model, as the reference computes it.
-Result<Observed> Observe(const format::Model& model, const std::vector<Tensor>& inputs,
-                         const std::string& arithmetic) {
-  Observed observed;
-  std::size_t next = 0;
-  for (const format::ValueInfo& info : model.graph.inputs) {
-    if (model.graph.FindInitializer(info.name) == nullptr && next < inputs.size()) {
-      observed[info.name] = inputs[next++];
-    }
-  }
-  QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(model, arithmetic));
-  interpreter.set_observer([&observed](const std::string& name, const Tensor& tensor) {
-    if (!format::IsOfBody(name)) observed[name] = tensor;
-  });
-  QTX_RETURN_IF_ERROR(interpreter.Run(inputs));
-  return observed;
-}
 
 class Bisection {
  public:

@@ -10,6 +10,7 @@
 #include "guarded.h"
 #include "qtx/conformance/diagnosis.h"
 #include "qtx/format/check.h"
+#include "qtx/format/scopes.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::conformance {
@@ -66,6 +67,23 @@ std::optional<std::vector<Tensor>> ReferenceAnswer(const format::Model& model,
   auto outputs = interpreter->Run(inputs);
   if (!outputs) return std::nullopt;
   return *std::move(outputs);
+}
+
+Result<Observed> Observe(const format::Model& model, const std::vector<Tensor>& inputs,
+                         const std::string& arithmetic) {
+  Observed observed;
+  std::size_t next = 0;
+  for (const format::ValueInfo& info : model.graph.inputs) {
+    if (model.graph.FindInitializer(info.name) == nullptr && next < inputs.size()) {
+      observed[info.name] = inputs[next++];
+    }
+  }
+  QTX_ASSIGN_OR_RETURN(auto interpreter, reference::Interpreter::Prepare(model, arithmetic));
+  interpreter.set_observer([&observed](const std::string& name, const Tensor& tensor) {
+    if (!format::IsOfBody(name)) observed[name] = tensor;
+  });
+  QTX_RETURN_IF_ERROR(interpreter.Run(inputs));
+  return observed;
 }
 
 Result<DifferentialTester> DifferentialTester::Make(const BackendSource& source,

@@ -47,6 +47,11 @@ std::optional<std::vector<format::Tensor>> ReferenceAnswer(
     const format::Model& model, const std::vector<format::Tensor>& inputs,
     const std::string& arithmetic);
 
+/// Every value of the model outside of bodies, as the reference computes it.
+/// Errors: those of the interpreter.
+Result<Observed> Observe(const format::Model& model, const std::vector<format::Tensor>& inputs,
+                         const std::string& arithmetic);
+
 /// What a search may cost: runs of the backend, counted from the tester's first, and time.
 struct Budget {
   std::int64_t max_runs = 0;

@@ -107,6 +107,17 @@ struct RunOptions : Reporting, ProcessLimits {
 };
 int Run(const RunOptions& options);
 
+struct CompareOptions : Reporting, ProcessLimits {
+  std::string model;
+  std::vector<std::string> inputs;  // as of RunOptions
+  std::vector<std::string> backends = {"reference"};
+  std::vector<std::string> arithmetics;  // of each backend; empty: its first
+  bool all = false;                      // print values without a difference, too
+  double timeout_seconds = 60;           // of a request
+  std::int64_t frame_limit_mib = conformance::kFrameBytes >> 20;
+};
+int Compare(const CompareOptions& options);
+
 struct CalibrateOptions : Reporting {
   std::vector<std::string> inputs;  // the model; with `merge` calibrated ones
   bool merge = false;

@@ -238,13 +238,17 @@ void AddProcessLimits(CLI::App* command, ProcessLimits& limits) {
       ->allow_extra_args(false);
 }
 
+void AddInputs(CLI::App* command, std::vector<std::string>& inputs) {
+  command->add_option(
+      "--input", inputs,
+      "NAME=FILE (.npy, .npz or .pb); a single input needs no NAME, nor does an .npz with "
+      "an array for each");
+}
+
 void AddRun(CLI::App& app, RunOptions& options) {
   auto* command = app.add_subcommand("run", "Run a model on a backend");
   command->add_option("model", options.model, "A model of any kind")->required();
-  command->add_option(
-      "--input", options.inputs,
-      "NAME=FILE (.npy, .npz or .pb); a single input needs no NAME, nor does an .npz with "
-      "an array for each");
+  AddInputs(command, options.inputs);
   command
       ->add_option("--output-dir", options.output_dir,
                    "Folder in which NAME.npy is written for each output")
@@ -268,6 +272,28 @@ void AddRun(CLI::App& app, RunOptions& options) {
                     "Print what each node takes and by which path, on stdout (x86, arm)");
   AddProcessLimits(command, options);
   AddReporting(command, "outputs, unmodelled nodes and counters", options);
+}
+
+void AddCompare(CLI::App& app, CompareOptions& options) {
+  auto* command = app.add_subcommand(
+      "compare", "Say how far backends are from exact, layer by layer of a model");
+  command->add_option("model", options.model, "A model of any kind")->required();
+  AddInputs(command, options.inputs);
+  command
+      ->add_option("--backend", options.backends,
+                   "Built-in name or 'cmd:PROGRAM ARGS' (repeatable)")
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--arithmetic", options.arithmetics,
+          "Named arithmetic that each backend is asked for (repeatable; default: its first)")
+      ->allow_extra_args(false);
+  command->add_flag("--all", options.all, "Print values without a difference, too");
+  AddTimeout(command, options.timeout_seconds);
+  AddFrameLimit(command, options.frame_limit_mib);
+  AddProcessLimits(command, options);
+  AddReporting(command, "distances", options);
 }
 
 void AddQuantize(CLI::App& app, QuantizeOptions& options) {
@@ -794,6 +820,7 @@ struct Commands {
   ConvertOptions convert, lower, lift;
   DiffOptions diff;
   RunOptions run;
+  CompareOptions compare;
   CalibrateOptions calibrate;
   QuantizeOptions quantize;
   ValidateOptions validate;
@@ -844,6 +871,7 @@ void Add(CLI::App& app, Commands& commands) {
   AddConversions(app, commands.convert, commands.lower, commands.lift);
   AddDiff(app, commands.diff);
   AddRun(app, commands.run);
+  AddCompare(app, commands.compare);
   AddCalibrate(app, commands.calibrate);
   AddQuantize(app, commands.quantize);
   AddValidate(app, commands.validate);
@@ -900,6 +928,7 @@ int RunCommand(const CLI::App& app, const Commands& c) {
       {"lift", [&] { return Convert(c.lift); }},
       {"diff", [&] { return OnFile(c.diff.a + " and " + c.diff.b, Diff, c.diff); }},
       {"run", [&] { return OnFile(c.run.model, Run, c.run); }},
+      {"compare", [&] { return OnFile(c.compare.model, Compare, c.compare); }},
       {"calibrate", [&] { return OnFile(c.calibrate.inputs[0], Calibrate, c.calibrate); }},
       {"quantize", [&] { return OnFile(c.quantize.model, Quantize, c.quantize); }},
       {"validate", [&] { return RunValidate(c.validate); }},

@@ -18,7 +18,7 @@ using quantize::ValueReport;
 
 void PrintRow(const std::string& place, const std::string& op_type, const ValueReport& value,
               std::FILE* out) {
-  const quantize::ErrorMeasures& errors = value.errors;
+  const format::ErrorMeasures& errors = value.errors;
   const std::string sqnr =
       std::isfinite(errors.sqnr_db) ? fmt::format("{:.2f}", errors.sqnr_db) : "exact";
   const std::string method =

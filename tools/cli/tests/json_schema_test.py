@@ -212,6 +212,8 @@ def commands(qtx, source):
         ("run", ["run", "net8.onnx", "--input", "samples/0.npy", "--output-dir", "out", "--backend", "x86", "--json", "-"], 0),
         ("run", ["run", "net8.onnx", "--input", "samples/0.npy", "--output-dir", "out", "--arithmetic", "tflite-double", "--json", "-"], 0),
         ("run", ["run", "net.onnx", "--input", "samples/0.npy", "--output-dir", "out", "--arithmetic", "tflite", "--json", "-"], 0),  # floats
+        ("compare", ["compare", "net8.onnx", "--input", "samples/0.npy", "--arithmetic", "float32", "--json", ">document.json"], 0),
+        ("compare", ["compare", "net8.onnx", "--input", "samples/0.npy", "--backend", "faulty:relu_at_stored_zero", "--json", "-"], 0),
         ("validate", [*validate, ">out.json", "--backend", "reference"], 1),
         ("validate", [*validate, "-", "--backend", "x86", "--filter", "*right"], 0),
         ("validate", [*validate, ">1.json", "--backend", "reference", "--shard=1/2"], 0),

@@ -74,7 +74,7 @@ class Json(Case):
         return [["check", "m.onnx"], ["inspect", "m.onnx"], ["convert", "m.onnx", "-o", "o.onnx"], ["lower", "q.onnx", "-o", "o.onnx"],
                 ["lift", "m.onnx", "-o", "o.onnx"], ["diff", "m.onnx", "m.onnx"], ["calibrate", "m.onnx", "--data", "x.npy", "-o", "o.onnx"],
                 ["calibrate", "--merge", "c.onnx", "-o", "o.onnx"], ["quantize", "c.onnx", "-o", "o.onnx"],
-                ["run", "m.onnx", "--input", "x.npy", "--output-dir", "run"], ["validate", "--suite", ABS, "--backend", "x86"],
+                ["run", "m.onnx", "--input", "x.npy", "--output-dir", "run"], ["compare", "m.onnx", "--input", "x.npy"], ["validate", "--suite", ABS, "--backend", "x86"],
                 ["validate", "--suite", ABS, "--coverage"], ["identify", "--suite", ABS, "--backend", "x86"],
                 ["spec", "run", SOURCE / "spec/ops/abs.md"], ["fuzz", "--backend", "x86", "--cases", "1", "--operators", "Relu"],
                 ["bench", "--backend", "reference", "--filter", "gemm/64x64x64", "--types", "u8s8", "--threads", "1", "--seconds", "0.0001"],

@@ -14,43 +14,6 @@ namespace {
 using format::ElementType;
 using format::Tensor;
 
-// The reals of a tensor, with the scale of each element; FLOAT has none.
-class Reals {
- public:
-  explicit Reals(const Tensor& tensor)
-      : values_(format::StoredValues(tensor)),
-        q_(tensor.quantization ? *tensor.quantization : format::Quantization{.scale = {1}}),
-        map_(q_, tensor.dims),
-        quantized_(tensor.quantization.has_value()) {
-    if (quantized_ && format::IsIntegerStorage(tensor.elem_type))
-      stored_ = format::StoredRange(tensor.elem_type, q_);
-  }
-
-  double operator[](std::size_t i) const {
-    return quantized_ ? Scale(i) * (values_[i] - Offset(i)) : values_[i];
-  }
-  double Scale(std::size_t i) const {
-    return static_cast<double>(format::ScaleAt(q_, map_(static_cast<std::int64_t>(i))));
-  }
-  bool IsBeyond(std::size_t i, double real) const {
-    if (!stored_) return false;
-    const double place = real / Scale(i) + Offset(i);
-    return place < static_cast<double>(stored_->min) - 0.5 ||
-           place > static_cast<double>(stored_->max) + 0.5;
-  }
-  bool quantized() const { return quantized_; }
-
- private:
-  double Offset(std::size_t i) const {
-    return format::OffsetAt(q_, map_(static_cast<std::int64_t>(i)));
-  }
-  std::vector<double> values_;
-  format::Quantization q_;
-  format::ParameterMap map_;
-  bool quantized_;
-  std::optional<format::IntegerRange> stored_;
-};
-
 const format::Statistics* StatisticsOf(const format::Model& model, const std::string& value) {
   const format::ValueInfo* info = model.graph.FindValue(value);
   return info != nullptr && info->type && info->type->statistics ? &*info->type->statistics
@@ -90,38 +53,6 @@ void DescribeNumbers(const Tensor& real, std::optional<std::int64_t> axis, Value
 
 Comparison::Comparison(const Quantized& quantized) : quantized_(quantized) {}
 
-void Comparison::Accumulate(const Tensor& real, const Tensor& stored, Sums& sums) {
-  const Reals r(real), q(stored);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(format::ElementCount(real)); ++i) {
-    const double error = q[i] - r[i];
-    if (!std::isfinite(error)) continue;
-    ++sums.count;
-    sums.signal += r[i] * r[i];
-    sums.noise += error * error;
-    sums.stored += q[i] * q[i];
-    sums.product += r[i] * q[i];
-    sums.error += error;
-    sums.largest = std::max(sums.largest, std::abs(error));
-    if (!q.quantized()) continue;
-    sums.largest_lsb = std::max(sums.largest_lsb, std::abs(error) / q.Scale(i));
-    if (q.IsBeyond(i, r[i])) ++sums.saturated;
-  }
-}
-
-ErrorMeasures Comparison::MeasuresOf(const Sums& sums) {
-  ErrorMeasures measures{.count = sums.count, .signal = sums.signal, .noise = sums.noise};
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  measures.sqnr_db = sums.noise == 0 ? kInfinity : 10 * std::log10(sums.signal / sums.noise);
-  const double norms = std::sqrt(sums.signal) * std::sqrt(sums.stored);
-  measures.cosine = norms > 0 ? sums.product / norms : (sums.noise == 0 ? 1 : 0);
-  measures.max_error = sums.largest;
-  measures.max_error_lsb = sums.largest_lsb;
-  if (sums.count == 0) return measures;
-  measures.mean_error = sums.error / static_cast<double>(sums.count);
-  measures.saturated = static_cast<double>(sums.saturated) / static_cast<double>(sums.count);
-  return measures;
-}
-
 Result<void> Comparison::Add(std::span<const Tensor> inputs, const ModelRun& real,
                              const ModelRun& stored) {
   std::map<std::string, Tensor> reals;
@@ -145,7 +76,7 @@ Result<void> Comparison::Add(std::span<const Tensor> inputs, const ModelRun& rea
                          format::ToString(at->second.dims)};
       return;
     }
-    Accumulate(at->second, tensor, sums_[name]);
+    sums_[name].Add(at->second, tensor);
   }));
   if (failed) return *failed;
   ++samples_;
@@ -158,9 +89,9 @@ Result<void> Comparison::DescribeConstant(ValueReport& report) const {
   QTX_ASSIGN_OR_RETURN(const Tensor before,
                        format::Decode(*real.graph.FindInitializer(report.real), real.folder));
   QTX_ASSIGN_OR_RETURN(const Tensor after, format::LoadInitializer(quantized_.model, report.name));
-  Sums sums;
-  Accumulate(before, after, sums);
-  report.errors = MeasuresOf(sums);
+  format::ErrorSums sums;
+  sums.Add(before, after);
+  report.errors = sums.Measures();
   const auto& axis = after.quantization->axis;
   DescribeNumbers(before, axis.size() == 1 ? std::optional(axis[0]) : std::nullopt, report);
   return {};
@@ -188,7 +119,7 @@ Result<ValueReport> Comparison::Describe(const std::string& name) const {
     }
   }
   const auto at = sums_.find(name);
-  report.errors = MeasuresOf(at == sums_.end() ? Sums{} : at->second);
+  if (at != sums_.end()) report.errors = at->second.Measures();
   return report;
 }
 

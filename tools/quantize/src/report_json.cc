@@ -84,7 +84,7 @@ class Writer {
     json_.EndObject();
   }
 
-  void Errors(const ErrorMeasures& errors) {
+  void Errors(const format::ErrorMeasures& errors) {
     json_.Key("errors");
     json_.BeginObject();
     json_.Field("count", errors.count);

@@ -49,7 +49,7 @@ double WorstOutput(const QuantizationReport& report) {
 }
 
 // What a value's noise is of its signal.
-double ShareOf(const ErrorMeasures& errors) {
+double ShareOf(const format::ErrorMeasures& errors) {
   return errors.noise == 0 ? 0 : errors.noise / std::max(errors.signal, 0x1p-1022);
 }
 

@@ -65,7 +65,7 @@ TEST(Comparison, MeasuresWhatTheDefinitionsSay) {
   const auto report = comparison.Finish();
   ASSERT_TRUE(report.has_value());
   ASSERT_EQ(report->layers.size(), 1U);
-  const ErrorMeasures& errors = report->layers[0].output.errors;
+  const format::ErrorMeasures& errors = report->layers[0].output.errors;
   EXPECT_EQ(errors.count, 4U);
   EXPECT_EQ(errors.signal, 41.0625);
   EXPECT_EQ(errors.noise, 1.0625);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "qtx/format/error_measures.h"
 #include "qtx/format/model.h"
 #include "qtx/format/result.h"
 #include "qtx/format/statistics.h"
@@ -16,19 +17,6 @@
 #include "qtx/quantize/quantize.h"
 
 namespace qtx::quantize {
-
-/// Error of quantized values q against float values r, over all elements of all samples.
-struct ErrorMeasures {
-  std::uint64_t count = 0;   // pairs of finite values
-  double signal = 0;         // sum of r^2
-  double noise = 0;          // sum of (r - q)^2
-  double sqnr_db = 0;        // 10 log10(signal / noise); infinity where noise is 0
-  double cosine = 0;         // sum of r q / sqrt(sum of r^2 * sum of q^2); 1 of zeros
-  double mean_error = 0;     // mean of q - r
-  double max_error = 0;      // largest |r - q|, in the value's unit
-  double max_error_lsb = 0;  // max_error / scale; 0 if q is FLOAT
-  double saturated = 0;      // share of r more than half an LSB beyond the stored range
-};
 
 /// A quantized value or initializer.
 struct ValueReport {
@@ -38,7 +26,7 @@ struct ValueReport {
   std::vector<ChosenRange> ranges;  // one per parameter; empty: set by operator or scales
   std::optional<format::Histogram> histogram;  // of the float values
   std::vector<Range> channels;                 // extremes of the float values, by channel
-  ErrorMeasures errors;
+  format::ErrorMeasures errors;
 };
 
 /// A node of the quantized model.
@@ -77,18 +65,12 @@ class Comparison {
   Result<QuantizationReport> Finish() const;
 
  private:
-  struct Sums {
-    std::uint64_t count = 0, saturated = 0;
-    double signal = 0, noise = 0, stored = 0, product = 0, error = 0, largest = 0, largest_lsb = 0;
-  };
-  static void Accumulate(const format::Tensor& real, const format::Tensor& stored, Sums& sums);
-  static ErrorMeasures MeasuresOf(const Sums& sums);
   Result<ValueReport> Describe(const std::string& name) const;
   Result<void> DescribeConstant(ValueReport& report) const;
   Result<std::optional<ValueReport>> DescribeInput(const format::Node& node, int input) const;
 
   const Quantized& quantized_;
-  std::map<std::string, Sums> sums_;
+  std::map<std::string, format::ErrorSums> sums_;
   std::int64_t samples_ = 0;
 };
 
