@@ -54,8 +54,8 @@ Result<format::Tensor> QuantizeLinear(const Call& call) {
   std::ranges::replace_if(type.quantization->scale, std::not_fn(IsDivisor), 1.0F);
   Call typed = call;
   typed.outputs = {&type, 1};
-  QTX_ASSIGN_OR_RETURN(format::Tensor result, ordinary ? ConvertAll(typed, x)
-                                                       : QuantizeBySpecial(typed, x, scales));
+  QTX_ASSIGN_OR_RETURN(format::Tensor result,
+                       ordinary ? ConvertAll(typed, x) : QuantizeBySpecial(typed, x, scales));
   result.elem_type = storage;  // the parameters stay inputs: the result is a plain integer tensor
   result.quantization.reset();
   return result;
