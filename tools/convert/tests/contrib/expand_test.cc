@@ -110,7 +110,7 @@ TEST(Contrib, ALocalWindowCountsTheQueryItself) {
 // and -50, to -8: 4 -16, the byte 10. The means are 6 / 3 and -12 / 3.
 TEST(Contrib, AQuantizedCacheHoldsTheCodesThatAreAttendedTo) {
   OnnxMaker maker = OneToken(0);
-  for (const std::size_t i : {3, 4}) {
+  for (const std::size_t i : {std::size_t{3}, std::size_t{4}}) {
     maker.model.graph.inputs[i] =
         OnnxMaker::Value(maker.model.graph.inputs[i].name, ElementType::kUint8, {1, 1, 3, 1});
   }
