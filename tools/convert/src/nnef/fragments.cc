@@ -10,9 +10,9 @@ namespace qtx::convert::nnef {
 namespace {
 
 constexpr int kMaxFragmentDepth = 16;
-constexpr std::size_t kMaxInlined = std::size_t{1} << 18;  // operations, as a graph may have
-constexpr std::size_t kMaxSubstituted = std::size_t{1} << 22;   // that stand for names of bodies
-using Names = std::map<std::string, Value, std::less<>>;   // of a body, and what they stand for
+constexpr std::size_t kMaxInlined = std::size_t{1} << 18;      // operations, as a graph may have
+constexpr std::size_t kMaxSubstituted = std::size_t{1} << 22;  // that stand for names of bodies
+using Names = std::map<std::string, Value, std::less<>>;       // of a body, and what they stand for
 
 Error At(const Invocation& call, ErrorCode code, const std::string& message) {
   return {code, call.Place(), message};

@@ -7,7 +7,6 @@
 #include <new>
 
 #include "errors.h"
-#include "qtx/format/limits.h"
 
 namespace qtx::convert {
 namespace {
@@ -15,6 +14,8 @@ namespace {
 constexpr std::string_view kGzip = "\x1f\x8b";        // RFC 1952, 2.3.1
 constexpr std::size_t kHeader = 512, kMagicAt = 257;  // of a tar: files.cc
 constexpr std::size_t kStep = std::size_t{1} << 20;
+constexpr std::size_t kMostBytes = std::size_t{1}
+                                   << 30;  // of a tar: a gzip file may be 1/1000 of it
 
 }  // namespace
 
@@ -32,8 +33,8 @@ Result<std::optional<std::string>> TarOfGzip(std::string_view bytes) {
   for (int status = Z_OK; status == Z_OK;) {
     const std::size_t size = tar.size();
     const std::size_t step = size == 0 ? kHeader : kStep;
-    if (size + step > static_cast<std::size_t>(format::kMaxModelBytes))
-      return Error{ErrorCode::kTooLarge, "", "a tar of more bytes than a model may have"};
+    if (size + step > kMostBytes)
+      return Error{ErrorCode::kTooLarge, "", "a tar of more than 2^30 bytes that gzip compressed"};
     tar.resize(size + step);
     stream.next_out = reinterpret_cast<Bytef*>(tar.data() + size);
     stream.avail_out = static_cast<uInt>(step);

@@ -10,7 +10,7 @@
 namespace qtx::convert {
 
 /// What gzip made smaller, of one member, where it begins as a tar; nullopt where these are other
-/// bytes.  Errors: kInvalid where the file is damaged; kTooLarge past a model's limit.
+/// bytes.  Errors: kInvalid where the file is damaged; kTooLarge past 2^30 bytes.
 Result<std::optional<std::string>> TarOfGzip(std::string_view bytes);
 
 }  // namespace qtx::convert
