@@ -286,6 +286,7 @@ Result<void> NodePlan::Check(const format::CheckedModel& model, std::size_t i) {
     auto facts = workspace_.FactsOf(name);
     if (!facts.has_value()) return Because(facts.error());
     input = *std::move(facts);
+    input.is_initializer = workspace_.view().FindInitializer(name) != nullptr;
   }
   for (std::size_t k = 0; k < declared_.size(); ++k) {
     application.outputs.push_back(declared_[k] != nullptr ? format::FactsOf(*declared_[k])

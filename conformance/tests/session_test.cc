@@ -434,7 +434,8 @@ INSTANTIATE_TEST_SUITE_P(
                     LieCase{"KnowsInputsByTheOthers", "",
                             Cached<std::vector<std::byte>>([](const Question& q) {
                               return BytesOf(std::span(q.inputs).subspan(1));
-                            })},
+                            }),
+                            true},  // a plain draw may change scales as well
                     LieCase{"IsWrongAfterTheFifthRun", "",
                             [](Question& q) -> std::optional<Result<Outputs>> {
                               if (q.run > 5) Spoil(q.inputs[0]);

@@ -129,6 +129,7 @@ void Inference::AddInitializers(const Model& model) {
   for (const TensorData& data : model.graph.initializers) {
     ValueFacts& facts = values_[data.name];
     facts.given = true;
+    facts.is_initializer = true;
     stored_.insert(data.name);
     if (facts.type == ElementType::kUndefined) facts.type = KnownType(data.data_type);
     if (!facts.dims || facts.type == data.data_type) facts.dims = KnownDims(data.dims);

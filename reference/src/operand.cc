@@ -106,6 +106,9 @@ Dyadic Operand::exact(std::int64_t i) const {
   if (scales_.empty()) return value;
   // A small float has at most 11 bits and the scale 24: the mantissas' product is exact.
   const Dyadic factor = ToDyadic(static_cast<double>(scale(i)));
+  if (value.kind == Dyadic::Kind::kInfinite && factor.mantissa == 0) {
+    return {.kind = Dyadic::Kind::kNan};
+  }
   return {value.mantissa * factor.mantissa, value.exponent + factor.exponent, value.kind};
 }
 

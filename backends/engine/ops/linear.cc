@@ -1,5 +1,6 @@
 // QuantizeLinear and DequantizeLinear: scale and zero point are inputs, constant or computed, per
 // tensor, per axis or in blocks. As a Quantization they make plain integers reals.
+#include <cmath>
 #include <utility>
 
 #include "engine/elements.h"
@@ -23,30 +24,52 @@ struct Parameters {
   ElementType type = ElementType::kUndefined;
   Quantization granularity;         // axis and block_shape alone
   bool divides = false;             // by the scales
+  bool is_initializer = false;      // the scale
   Error bad_scale, bad_zero_point;  // what is found at run time
 };
 
-// The parameters of the present run. Each scale is a binary32, which a divisor needs above 0
-// (quantize_linear.C2, dequantize_linear.C2).
-Result<Quantization> Read(const Parameters& p) {
-  Quantization q = p.granularity;
-  const NumberReader scales(p.scale->tensor);
-  for (std::int64_t i = 0; i < format::ElementCount(p.scale->tensor); ++i) {
-    const Number scale = scales(i);
-    const bool allowed = scale.finite() && (scale.Sign() > 0 || !p.divides);
-    q.scale.push_back(allowed ? static_cast<float>(scale.value().get_d()) : 0);
-    if (!allowed || mpq_class(q.scale.back()) != scale.value()) return p.bad_scale;
+// A scale that no quotient or product of reals takes stands beside 1 in `parameters`.
+struct RunParameters {
+  Quantization parameters;
+  std::vector<float> scales;  // 0, infinities and NaN included; empty where there is none of them
+};
+
+// The parameters of the present run. Each scale is a binary32 (quantize_linear.C2,
+// dequantize_linear.C2), or an infinity or NaN that the graph computes.
+Result<RunParameters> Read(const Parameters& p) {
+  RunParameters run{p.granularity, {}};
+  Quantization& q = run.parameters;
+  bool special = false;
+  for (const double value : format::StoredValues(p.scale->tensor)) {
+    const auto scale = static_cast<float>(value);
+    const bool ordinary = std::isfinite(value) && (value > 0 || !p.divides);
+    const bool allowed = ordinary ? static_cast<double>(scale) == value
+                                  : !p.is_initializer && !(p.divides && value < 0);
+    if (!allowed) return p.bad_scale;
+    special = special || !ordinary;
+    run.scales.push_back(scale);
+    q.scale.push_back(ordinary ? scale : 1.0F);
   }
-  if (p.zero_point == nullptr) return q;
+  if (!special) run.scales.clear();
+  if (p.zero_point == nullptr) return run;
   if (format::IsIntegerStorage(p.zero_point->tensor.elem_type)) {
     q.offset = format::UnpackInt32(p.zero_point->tensor);
-    return q;
+    return run;
   }
   const NumberReader zeros(p.zero_point->tensor);
   for (std::int64_t i = 0; i < format::ElementCount(p.zero_point->tensor); ++i) {
     if (!zeros(i).finite() || zeros(i).Sign() != 0) return p.bad_zero_point;
   }
-  return q;
+  return run;
+}
+
+Number NumberOf(float value) { return Number::OfDouble(static_cast<double>(value)); }
+
+std::size_t Index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// A type of floats with all values of `type`, which QuantizeLinear takes.
+ElementType WideType(ElementType type) {
+  return type == ElementType::kInt32 ? ElementType::kDouble : ElementType::kFloat;
 }
 
 class Linear : public Step {
@@ -67,25 +90,67 @@ class Linear : public Step {
   }
   std::string_view Path() const override { return "linear"; }
   Result<void> Run() override {
-    QTX_ASSIGN_OR_RETURN(Quantization q, Read(parameters_));
-    Tensor integers{.elem_type = parameters_.type,
-                    .dims = x_->tensor.dims,
-                    .quantization = std::move(q),
-                    .bytes = (quantizes_ ? y_ : x_)->tensor.bytes};
-    if (arithmetic_ != Arithmetic::kExact) {
-      Change(integers);
-    } else if (!quantizes_) {
-      Copy(integers, y_->tensor);
-    } else if (format::IsSmallFloat(parameters_.type)) {
-      QuantizeToFloats(*integers.quantization);
+    QTX_ASSIGN_OR_RETURN(const RunParameters run, Read(parameters_));
+    if (quantizes_ && !run.scales.empty()) {
+      const Tensor quotients = Quotients(run);
+      Compute(quotients, run.parameters);
     } else {
-      Copy(x_->tensor, integers);
-      y_->tensor.bytes = std::move(integers.bytes);
+      Compute(x_->tensor, run.parameters);
+      if (!run.scales.empty()) PutProducts(run);
     }
     return {};
   }
 
  private:
+  // `x`, with the given parameters beside it, to y.
+  void Compute(const Tensor& x, const Quantization& q) {
+    Tensor integers{.elem_type = parameters_.type,
+                    .dims = x.dims,
+                    .quantization = q,
+                    .bytes = (quantizes_ ? y_->tensor : x).bytes};
+    if (arithmetic_ != Arithmetic::kExact) {
+      Change(x, integers);
+    } else if (!quantizes_) {
+      Copy(integers, y_->tensor);
+    } else if (format::IsSmallFloat(parameters_.type)) {
+      QuantizeToFloats(x, q);
+    } else {
+      Copy(x, integers);
+      y_->tensor.bytes = std::move(integers.bytes);
+    }
+  }
+
+  // x as FLOAT, with what IEEE 754 makes of an element over 0, an infinity or NaN in its place:
+  // 0, an infinity or NaN, whose scale is 1.  Source: quantize_linear.S1.
+  Tensor Quotients(const RunParameters& run) const {
+    const Tensor& x = x_->tensor;
+    const NumberReader reader(x);
+    const format::ParameterMap parameter(run.parameters, x.dims);
+    Tensor quotients = *format::MakeTensor(WideType(x.elem_type), x.dims);
+    NumberWriter writer(quotients);
+    for (std::int64_t i = 0; i < format::ElementCount(x); ++i) {
+      const float scale = run.scales[run.scales.size() == 1 ? 0 : Index(parameter(i))];
+      const bool ordinary = std::isfinite(scale) && scale > 0;
+      writer.Put(i, ordinary ? reader(i) : reader(i) / NumberOf(std::abs(scale)));
+    }
+    return quotients;
+  }
+
+  // What IEEE 754 makes of an element times an infinity or NaN.  Source: dequantize_linear.S1.
+  void PutProducts(const RunParameters& run) {
+    const Tensor integers{.elem_type = parameters_.type,
+                          .dims = x_->tensor.dims,
+                          .quantization = run.parameters,
+                          .bytes = x_->tensor.bytes};
+    const NumberReader reader(integers);
+    NumberWriter writer(y_->tensor);
+    const format::ParameterMap parameter(run.parameters, integers.dims);
+    for (std::int64_t i = 0; i < format::ElementCount(integers); ++i) {
+      const float scale = run.scales[run.scales.size() == 1 ? 0 : Index(parameter(i))];
+      if (!std::isfinite(scale)) writer.Put(i, reader(i) * NumberOf(scale));
+    }
+  }
+
   void Copy(const Tensor& from, Tensor& to) const {
     if (ConvertReals(from, from.bytes, to, to.bytes, {}, kernels_)) return;
     if (IsRealOutput(from.elem_type) && IsRealOutput(to.elem_type) &&
@@ -99,8 +164,8 @@ class Linear : public Step {
   }
 
   // By the rule of the arithmetic.
-  void Change(Tensor& integers) {
-    const Tensor& from = quantizes_ ? x_->tensor : integers;
+  void Change(const Tensor& x, Tensor& integers) {
+    const Tensor& from = quantizes_ ? x : integers;
     Tensor& to = quantizes_ ? integers : y_->tensor;
     const Purpose purpose = quantizes_ ? Purpose::kQuantize : Purpose::kMove;
     StoreChanged(RuleFor(arithmetic_, purpose, from, to), RealsOf(from), to);
@@ -108,10 +173,10 @@ class Linear : public Step {
   }
 
   // Codes of plain floats: NaN stays NaN, and saturate is an attribute.
-  void QuantizeToFloats(const Quantization& q) {
-    const NumberReader reader(x_->tensor);
+  void QuantizeToFloats(const Tensor& x, const Quantization& q) {
+    const NumberReader reader(x);
     NumberWriter writer(y_->tensor);
-    const format::ParameterMap parameter(q, x_->tensor.dims);
+    const format::ParameterMap parameter(q, x.dims);
     for (std::int64_t i = 0; i < format::ElementCount(y_->tensor); ++i) {
       const Number scale = Number::OfDouble(format::ScaleAt(q, parameter(i)));
       writer.PutCode(i, SmallFloatCode(reader(i) / scale, y_->tensor.elem_type, rules_));
@@ -147,7 +212,8 @@ Result<void> SetGranularity(const NodePlan& node, const Dims& own, const Dims& d
 Result<Parameters> ParametersOf(const NodePlan& node, const Dims& dims, ElementType storage) {
   Parameters p;
   p.divides = node.node().op_type == "QuantizeLinear";
-  p.bad_scale = node.Breaks("C2", p.divides ? "a scale is no finite binary32 that is greater than 0"
+  p.is_initializer = node.IsInitializer(1);
+  p.bad_scale = node.Breaks("C2", p.divides ? "a scale is no binary32 that is greater than 0"
                                             : "a scale is no finite binary32");
   p.bad_zero_point = node.Breaks("C3", "a zero point of floats is not 0");
   p.type = *format::QuantizedOf(storage);

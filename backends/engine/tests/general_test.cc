@@ -218,8 +218,12 @@ TEST(GeneralLinear, ReadsComputedBlocks) {
   EXPECT_EQ(
       StoredOf("QuantizeLinear", {{"x", x}, {"s", Reals({2, 2}, {1, 2, 4, 0.5F})}}, y, blocks),
       (Stored{4, 4, 2, 1, 1, 8}));
+  // 4 over 0 is an infinity, over an infinity 0, over NaN the zero point.
+  EXPECT_EQ(StoredOf("QuantizeLinear", {{"x", x}, {"s", Reals({2, 2}, {0, INFINITY, NAN, 1})}}, y,
+                     blocks),
+            (Stored{255, 255, 0, 0, 0, 4}));
   const auto bad = ComputeOneNode(PortableKernels(), "QuantizeLinear",
-                                  {{"x", x}, {"s", Reals({2, 2}, {1, 2, 0, 1})}}, y, blocks);
+                                  {{"x", x}, {"s", Reals({2, 2}, {1, 2, -1, 1})}}, y, blocks);
   ASSERT_FALSE(bad.has_value());
   EXPECT_EQ(bad.error().code, ErrorCode::kInvalid);
   EXPECT_EQ(bad.error().clause, "quantize_linear.C2");

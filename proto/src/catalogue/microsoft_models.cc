@@ -155,7 +155,9 @@ ModelShapes ShapeOfGroupQuery(const Application& a) {
   const std::int64_t parts = packed ? heads + 2 * kv_heads : heads;
   const std::int64_t size = Known((*query)[2]) ? (*query)[2] / parts : kUnknownSize;
   shapes[0] = Dims{(*query)[0], (*query)[1], Known(size) ? size * heads : kUnknownSize};
-  shapes[1] = shapes[2] = CacheOf((*query)[0], kv_heads, size);
+  // Two codes of 4 bits are a UINT8.
+  const bool is_packed = a.Int("kv_cache_bit_width") == 4 && Known(size);
+  shapes[1] = shapes[2] = CacheOf((*query)[0], kv_heads, is_packed ? (size + 1) / 2 : size);
   return shapes;
 }
 

@@ -81,9 +81,24 @@ constexpr TypeSet kQuantizedFloats = {ElementType::kFloat, ElementType::kFloat16
 
 // QuantizeLinear and DequantizeLinear -----------------------------------------------------------
 
-// Of any sign: what is divided by a scale is quantized.
-Result<void> DequantizedScaleIsFinite(const Application& a) {
+// quantize_linear.C2. A scale that the graph computes may be 0, infinite or NaN.
+Result<void> QuantizeLinearScale(const Application& a) {
+  if (a.Input(1).is_initializer) return QuantizedScaleIsPositive(1)(a);
   const Tensor* scale = a.Input(1).constant;
+  constexpr TypeSet kTypes =
+      kQuantizedFloats | TypeSet{ElementType::kFloat8E8M0, ElementType::kInt32};
+  if (scale == nullptr || !kTypes.Has(scale->elem_type)) return {};
+  for (const double value : StoredValues(*scale)) {
+    if (std::isnan(value)) continue;
+    if (value >= 0 && static_cast<double>(static_cast<float>(value)) == value) continue;
+    return BadInput(a, 1, "scale " + std::to_string(value), "a binary32 that is not below 0");
+  }
+  return {};
+}
+
+// dequantize_linear.C2. Of any sign: what is divided by a scale is quantized.
+Result<void> DequantizedScaleIsFinite(const Application& a) {
+  const Tensor* scale = a.Input(1).is_initializer ? a.Input(1).constant : nullptr;
   constexpr TypeSet kTypes = kQuantizedFloats | TypeSet{ElementType::kFloat8E8M0};
   if (scale == nullptr || !kTypes.Has(scale->elem_type)) return {};
   for (const double value : StoredValues(*scale)) {
@@ -188,7 +203,7 @@ OpSchema QuantizeLinearRow(std::string_view domain) {
                          {"precision", AttributeType::kInt, std::int64_t{0}, false, 23},
                          {"saturate", AttributeType::kInt, std::int64_t{1}, false, 19}},
           .checks = {{"quantize_linear.C1", QuantizeLinearTypes},
-                     {"quantize_linear.C2", QuantizedScaleIsPositive(1)},
+                     {"quantize_linear.C2", QuantizeLinearScale},
                      {"quantize_linear.C3", QuantizedZeroPointFits(2, 1)},
                      {"quantize_linear.C4", QuantizedLayout},
                      {"quantize_linear.C5", QuantizeLinearResult},

@@ -13,7 +13,8 @@ using QuantizedShapes = std::vector<std::optional<Dims>>;
 inline constexpr std::string_view kQuantizedMicrosoft = "com.microsoft";
 inline constexpr TypeSet kQuantizedScale = {ElementType::kFloat};
 
-/// Scales, where they are known, are finite, greater than 0 and binary32: quantize_linear.C2.
+/// Scales, where they are known, are finite, greater than 0 and binary32, as those of
+/// q_linear_mat_mul.C2 and its kin.
 ClauseRule QuantizedScaleIsPositive(std::size_t i);
 /// Zero point `i` has the shape of `scale`, and is 0 in a small float: quantize_linear.C3.
 ClauseRule QuantizedZeroPointFits(std::size_t i, std::size_t scale);

@@ -207,11 +207,13 @@ namespace {
 format::Application FactsOf(const format::OpSchema& schema, const Call& call) {
   format::Application facts{schema, call.node, call.opset, {}, {}};
   if (facts.opset == 0) facts.opset = format::NewestOpset();
-  for (const format::Tensor* input : call.inputs) {
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const format::Tensor* input = call.inputs[i];
     format::ValueFacts& value = facts.inputs.emplace_back();
     if (input == nullptr) continue;
     value = {.given = true, .type = input->elem_type, .dims = input->dims};
     if (!input->quantization) value.constant = input;
+    value.is_initializer = call.IsInitializer(i);
   }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     facts.outputs.push_back({.given = call.Wants(i), .type = call.outputs[i].elem_type});

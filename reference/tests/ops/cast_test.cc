@@ -149,8 +149,10 @@ TEST(QuantizeLinear, TakesTheParameterAlongItsAxis) {
   EXPECT_THAT(Integers({"QuantizeLinear", {}, {&x, &scale}, type}), ElementsAre(4, 2, 4, 2));
   EXPECT_THAT(Integers({"QuantizeLinear", {Attribute::Int("axis", 0)}, {&x, &scale}, type}),
               ElementsAre(4, 4, 2, 2));
-  const Tensor bad = Float({2}, {1.0F, 0.0F});
+  const Tensor bad = Float({2}, {1.0F, -2.0F});
   EXPECT_THAT(ErrorOf({"QuantizeLinear", {}, {&x, &bad}, type}), HasSubstr("[quantize_linear.C2]"));
+  const Tensor zero = Float({2}, {1.0F, 0.0F});  // 4 / 0 is an infinity
+  EXPECT_THAT(Integers({"QuantizeLinear", {}, {&x, &zero}, type}), ElementsAre(4, 255, 4, 255));
   const Tensor long_scale = Float({3}, {1.0F, 1.0F, 1.0F});
   EXPECT_THAT(ErrorOf({"QuantizeLinear", {}, {&x, &long_scale}, type}),
               HasSubstr("found shape [3], expected [2]"));

@@ -9,6 +9,7 @@
 #include "gguf/gguf.h"
 #include "glow/glow.h"
 #include "levels.h"
+#include "nnef/gzip.h"
 #include "nnef/nnef.h"
 #include "onnx/detect.h"
 #include "opset/opset.h"
@@ -275,7 +276,8 @@ constexpr std::array kKinds = {
     Kind{"stablehlo", "StableHLO program in MLIR's text", LooksLikeStablehlo, ReadStablehlo,
          Flat<ToStablehlo>, ".mlir", Takes::kSubgraph},
     Kind{"nnef",
-         "NNEF: graph.nnef with graph.quant and tensor binaries beside it, or a tar of them",
+         "NNEF: graph.nnef with graph.quant and tensor binaries beside it, or a tar of them, also "
+         "by gzip",
          IsNnef, ReadNnef, OfFloats<Flat<WriteNnef>>, ".nnef.tar"},
     Kind{"qtx", "the extended form", IsExtended, ReadAsItIs, WriteAsItIs},
     Kind{"qoperator",
@@ -433,6 +435,11 @@ Source FromBytes(std::string bytes, const std::string& path) {
 
 Result<format::FileBytes> OpenBytes(const std::string& path) {
   auto file = format::FileBytes::Open(path, format::kMaxModelBytes - 1, CheckBeginning);
+  if (file.has_value()) {
+    auto tar = TarOfGzip(file->view());
+    if (!tar.has_value()) return At(path, std::move(tar).error());
+    if (*tar) return format::FileBytes(**std::move(tar));
+  }
   if (file.has_value() || file.error().code != ErrorCode::kTooLarge || path == "-") return file;
   auto large = format::FileBytes::Open(path, std::numeric_limits<std::int64_t>::max(), ExpectLarge);
   return large.has_value() ? std::move(large) : std::move(file);

@@ -241,6 +241,7 @@ class Loader {
                      FoundExpected("'" + cell.text + "'", "draft, accepted, rejected or promoted"));
     }
     proposal_.status = *status;
+    if (proposal_.overlay != nullptr) return {};  // which no code knows of
     if ((*status == Status::kPromoted) == proposal_.promoted()) return {};
     return Invalid(
         Place(cell, "status"),

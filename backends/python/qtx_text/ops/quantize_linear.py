@@ -32,6 +32,13 @@ def parameters(call, number, dims, scale, zero, zero_number):
     return parameter_index(dims, [a % rank], [1])
 
 
+def is_scale(v, is_initializer):
+    """Whether QuantizeLinear divides by it (quantize_linear.C2)."""
+    if not is_initializer and (v != v or v == math.inf or v == 0):
+        return True
+    return math.isfinite(v) and v > 0 and R.float32(Fraction(v)) == v
+
+
 SMALL = ("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "FLOAT4E2M1")
 SHORT = ("UINT8", "INT8", "UINT16", "INT16", "UINT4", "INT4", "UINT2", "INT2")
 STOCK = "axis:i:13 block_size:i:21 output_dtype:i:{}"
@@ -56,7 +63,7 @@ class QuantizeLinear:  # quantize_linear.S1 to S6
         call.require(call.attr("saturate", 1) in (0, 1) and call.attr("precision", 0) in (0, 1, 10, 16, 11), "C6")
         parameters(call, "C4", call.dims(0), call.dims(1), call.dims(2) if z is not None else None, "C3")
         if s.data is not None:
-            call.require(all(math.isfinite(v) and v > 0 and R.float32(Fraction(v)) == v for v in s.data), "C2")
+            call.require(all(is_scale(v, s.initializer) for v in s.data), "C2")
         if z is not None and z.type.kind == "small" and z.data is not None:
             call.require(all(v == 0 for v in z.data), "C3", "a zero point of a float8")
         return [x.dims], [type_]
@@ -73,6 +80,9 @@ class QuantizeLinear:  # quantize_linear.S1 to S6
         out = []
         for v, p in zip(numbers, index):
             scale, zero = float(s.data[p]), z.data[p] if z is not None else 0
+            if scale == 0 or not math.isfinite(scale):  # what IEEE 754 has for them, by the scale 1
+                v, scale = R.div(R.exact(v), R.exact(scale)), 1.0
+                v = float(v) if binary32 else v
             if y.type.kind == "small":
                 t = R.exact(R.div32(v, scale)) if binary32 else R.div(v, Fraction(scale))
                 out.append(small_float(t, y.type, saturate))
@@ -97,7 +107,7 @@ class DequantizeLinear:  # dequantize_linear.S1 to S6
         call.require(call.declared[0][0] in (None, TYPES[to]), "C1", "y is not " + TYPES[to].name)
         call.require(z is None or z.type is x.type, "C3", "the zero point is not of the type of x")
         parameters(call, "C4", call.dims(0), call.dims(1), call.dims(2) if z is not None else None, "C3")
-        if s.data is not None:
+        if s.data is not None and s.initializer:
             call.require(all(math.isfinite(v) for v in s.data), "C2")
         if z is not None and z.type.kind == "small" and z.data is not None:
             call.require(all(v == 0 for v in z.data), "C3", "a zero point of a float8")
@@ -113,8 +123,7 @@ class DequantizeLinear:  # dequantize_linear.S1 to S6
             if call.arithmetic.numbers.binary32:
                 d = R.f32(v - zero)
                 out.append(store_plain(y.type, R.exact(R.f32(d * float(s.data[p])))))
-            elif type(v) is float and not math.isfinite(v):
-                out.append(v)
             else:
-                out.append(store_plain(y.type, (Fraction(v) - Fraction(zero)) * Fraction(s.data[p])))
+                d = R.sub(R.exact(v), Fraction(zero))
+                out.append(store_plain(y.type, R.mul(d, R.exact(s.data[p]))))
         return [out]

@@ -79,6 +79,7 @@ struct ValueFacts {
   ElementType type = ElementType::kUndefined;  // kUndefined: not known
   std::optional<Dims> dims;                    // may hold negative sizes; nullopt: rank not known
   const Tensor* constant = nullptr;            // its elements, if they are known
+  bool is_initializer = false;                 // whose elements no run computes
 };
 
 struct OpSchema;

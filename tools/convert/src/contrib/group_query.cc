@@ -7,7 +7,12 @@
 //   local_window_size where that is given
 //
 // Rows of present that lie behind the new tokens are unspecified, and seen by none.
+//
+// A quantized cache holds round(x * (1 / scale)), half to even, in binary32: INT8, or two codes of
+// 4 bits, plus 8, in a UINT8, the lower one first. NaN is the greatest code, a scale of 0 is 1 for
+// the division. All keys and values are then those of the codes, the new ones, too.
 // Source: ONNX Runtime 1.32, docs/ContribOperators.md; contrib_ops/cpu/bert/gqa_attention_base.h.
+// Of the codes: what its CPU kernels give (tests/qoperator/onnxruntime/caches.py).
 #include <array>
 #include <limits>
 
@@ -32,8 +37,13 @@ enum GqaInput : std::size_t {
   kSin,
   kPositions,
   kBias,
-  kLastTaken = kBias
+  kSink,
+  kKeyScale,
+  kValueScale,
+  kQueryNorm
 };
+
+constexpr std::int64_t kFloatType = 1, kUint8Type = 2, kInt8Type = 3;
 
 class GroupQuery {
  public:
@@ -41,7 +51,7 @@ class GroupQuery {
       : context_(context), former_(former), group_(group) {}
 
   bool Run(std::string& why) {
-    if (!IsTaken(why) || !SplitHeads(why)) return false;
+    if (!IsTaken(why) || !ReadCacheForm(why) || !SplitHeads(why)) return false;
     AddLengths();
     if (former_.IntOr("do_rotary", 0) != 0 && !Turn(why)) return false;
     AddCache();
@@ -72,8 +82,12 @@ class GroupQuery {
   void AddLengths();
   bool Turn(std::string& why);
   void AddCache();
-  std::string Cached(const std::string& past, const std::string& fresh, std::size_t output,
+  std::string Cached(const std::string& past, const std::string& reals, std::size_t output,
                      const std::string& rows);
+  bool ReadCacheForm(std::string& why);
+  std::string ScaleOf(std::size_t output);
+  std::string Codes(const std::string& reals, const std::string& scale);
+  std::string Reals(const std::string& codes, const std::string& scale);
   void AddAttention();
 
   const ContribContext& context_;
@@ -84,6 +98,8 @@ class GroupQuery {
   std::string s_, t_, prompt_, past_;  // [1], [1], BOOL [1], [batch, 1]
   std::string positions_;              // [batch, S]
   std::string keys_, values_;          // of T tokens
+  std::int64_t cache_bits_ = 0;        // 0: the cache is not quantized
+  bool is_float_ = false;              // the type of the query is known to be FLOAT
 };
 
 bool GroupQuery::IsTaken(std::string& why) const {
@@ -91,21 +107,92 @@ bool GroupQuery::IsTaken(std::string& why) const {
     why = reason;
     return false;
   };
-  for (std::size_t i = kLastTaken + 1; i < former_.inputs.size(); ++i) {
-    if (!In(i).empty()) return refuse("it has a sink, a quantized cache, norms or padded chunks");
+  if (!In(kSink).empty()) return refuse("it has a sink");
+  for (std::size_t i = kQueryNorm; i < former_.inputs.size(); ++i) {
+    if (!In(i).empty()) return refuse("it has norms or padded chunks");
   }
   for (const char* flag : {"smooth_softmax", "sliding_window_cache", "qk_output"}) {
     if (former_.IntOr(flag, 0) != 0)
       return refuse("it smooths shares, slides its cache or gives scores");
-  }
-  for (const char* type : {"k_quant_type", "v_quant_type"}) {
-    if (former_.StringOr(type, "NONE") != "NONE") return refuse("its cache is quantized");
   }
   if (former_.IntOr("causal", 1) != 1) return refuse("its queries see what follows them");
   if (group_.Has(3)) return refuse("its result 3 holds scores");
   if (In(kSeqlens).empty() || In(kTotal).empty()) return refuse("it has no lengths");
   if (In(kPastKey).empty() != In(kPastValue).empty()) return refuse("it has half a cache");
   return true;
+}
+
+bool GroupQuery::ReadCacheForm(std::string& why) {
+  const std::string key = former_.StringOr("k_quant_type", "NONE");
+  const std::string value = former_.StringOr("v_quant_type", "NONE");
+  const bool scaled = !In(kKeyScale).empty() && !In(kValueScale).empty();
+  const bool unscaled = In(kKeyScale).empty() && In(kValueScale).empty();
+  if (key == "NONE" && value == "NONE" && unscaled) return true;
+  const auto is_known = [](const std::string& type) {
+    return type == "PER_TENSOR" || type == "PER_CHANNEL";
+  };
+  cache_bits_ = former_.IntOr("kv_cache_bit_width", 0);
+  const auto* past = context_.inference.Find(In(kPastKey));
+  const bool is_float8 = past != nullptr && past->type == format::ElementType::kFloat8E4M3FN;
+  const auto* query = context_.inference.Find(In(kQuery));
+  is_float_ = query != nullptr && query->type == format::ElementType::kFloat;
+  if (is_known(key) && is_known(value) && scaled && !is_float8 &&
+      (cache_bits_ == 8 || cache_bits_ == 4)) {
+    return true;
+  }
+  why = "its cache is quantized in another form than of 8 or 4 bits with scales of both parts";
+  return false;
+}
+
+// As it broadcasts to [batch, heads, length, size].
+std::string GroupQuery::ScaleOf(std::size_t output) {
+  const bool is_key = output == 1;
+  const bool of_all =
+      former_.StringOr(is_key ? "k_quant_type" : "v_quant_type", "") == "PER_TENSOR";
+  return group_.Add("Reshape", {In(is_key ? kKeyScale : kValueScale),
+                                group_.Ints({1, of_all ? 1 : kv_heads_, 1, -1})});
+}
+
+// The elements of the cache.
+std::string GroupQuery::Codes(const std::string& reals, const std::string& scale) {
+  const std::string one = group_.Float(1);
+  const std::string zero = group_.Add("Equal", {scale, group_.Float(0)});
+  const std::string inverse = group_.Add("Div", {one, group_.Add("Where", {zero, one, scale})});
+  const std::string x =
+      is_float_ ? reals : group_.Add("Cast", {reals}, {Attribute::Int("to", kFloatType)});
+  const std::string steps = group_.Add("Round", {group_.Add("Mul", {x, inverse})});
+  const float end = cache_bits_ == 8 ? 128 : 8;
+  const std::string most = group_.Float(end - 1);
+  const std::string number = group_.Add("Where", {group_.Add("IsNaN", {steps}), most, steps});
+  const std::string codes = group_.Add("Clip", {number, group_.Float(-end), most});
+  if (cache_bits_ == 8) return group_.Add("Cast", {codes}, {Attribute::Int("to", kInt8Type)});
+  const std::string pairs = group_.Add(
+      "Reshape", {group_.Add("Add", {codes, group_.Float(end)}), group_.Ints({0, 0, 0, -1, 2})});
+  const std::array halves = {group_.Named("low"), group_.Named("high")};
+  group_.AddTo({halves[0], halves[1]}, "Split", {pairs, group_.Ints({1, 1})},
+               {Attribute::Int("axis", -1)});
+  const std::string high = group_.Add("Mul", {halves[1], group_.Float(16)});
+  const std::string bytes =
+      group_.Add("Squeeze", {group_.Add("Add", {halves[0], high}), group_.Ints({-1})});
+  return group_.Add("Cast", {bytes}, {Attribute::Int("to", kUint8Type)});
+}
+
+// Of elements of the cache, in the type of the query.
+std::string GroupQuery::Reals(const std::string& codes, const std::string& scale) {
+  std::string steps = group_.Add("Cast", {codes}, {Attribute::Int("to", kFloatType)});
+  if (cache_bits_ == 4) {
+    const std::string sixteen = group_.Float(16);
+    const std::string high = group_.Add("Floor", {group_.Add("Div", {steps, sixteen})});
+    const std::string low = group_.Add("Sub", {steps, group_.Add("Mul", {high, sixteen})});
+    const std::string end = group_.Ints({-1});
+    const std::string pairs = group_.Add(
+        "Concat", {group_.Add("Unsqueeze", {low, end}), group_.Add("Unsqueeze", {high, end})},
+        {Attribute::Int("axis", -1)});
+    const std::string all = group_.Add("Reshape", {pairs, group_.Ints({0, 0, 0, -1})});
+    steps = group_.Add("Sub", {all, group_.Float(8)});
+  }
+  const std::string reals = group_.Add("Mul", {steps, scale});
+  return is_float_ ? reals : group_.Add("CastLike", {reals, q_});
 }
 
 // [batch, length, heads * size] to [batch, heads, length, size], of one packed input or of three.
@@ -123,6 +210,7 @@ bool GroupQuery::SplitHeads(std::string& why) {
   }
   if (parts[1].empty()) {
     auto size = context_.Size(In(kPastKey), 3);
+    if (size && cache_bits_ == 4) *size *= 2;
     if (const auto all = context_.Size(In(kQuery), -1); !size && all)
       size = *all / (heads_ + 2 * kv_heads_);
     if (!size) {
@@ -194,20 +282,23 @@ void GroupQuery::AddCache() {
 }
 
 // The first T rows of present, which is output `output`.
-std::string GroupQuery::Cached(const std::string& past, const std::string& fresh,
+std::string GroupQuery::Cached(const std::string& past, const std::string& reals,
                                std::size_t output, const std::string& rows) {
   const std::string present =
       group_.OutputOr(output, output == 1 ? "present_key" : "present_value");
+  const std::string scale = cache_bits_ != 0 ? ScaleOf(output) : "";
+  const std::string fresh = cache_bits_ != 0 ? Codes(reals, scale) : reals;
   if (past.empty()) {
     group_.AddTo({present}, "Identity", {fresh});
-    return present;
+    return cache_bits_ != 0 ? Reals(present, scale) : present;
   }
   const std::string both = group_.Add("Concat", {past, fresh}, {Attribute::Int("axis", 2)});
   const std::string shape = group_.Add("Concat", {group_.Ints({1, kv_heads_, 1}), SizeOf(fresh, 3)},
                                        {Attribute::Int("axis", 0)});
   group_.AddTo({present}, "GatherElements", {both, group_.Add("Expand", {rows, shape})},
                {Attribute::Int("axis", 2)});
-  return group_.Add("Slice", {present, group_.Ints({0}), t_, group_.Ints({2})});
+  const std::string kept = group_.Add("Slice", {present, group_.Ints({0}), t_, group_.Ints({2})});
+  return cache_bits_ != 0 ? Reals(kept, scale) : kept;
 }
 
 void GroupQuery::AddAttention() {

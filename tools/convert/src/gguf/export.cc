@@ -10,6 +10,7 @@
 #include "gguf/split.h"
 #include "gguf/tensor_out.h"
 #include "ledger.h"
+#include "qtx/format/data_file.h"
 #include "qtx/format/external_elements.h"
 
 namespace qtx::convert {
@@ -31,12 +32,21 @@ std::int64_t SizeOf(const Piece& piece) {
   return range != nullptr ? range->size : std::ssize(std::get<std::string>(piece));
 }
 
+std::int64_t SizeOf(const std::vector<Piece>& pieces) {
+  std::int64_t size = 0;
+  for (const Piece& piece : pieces) size += SizeOf(piece);
+  return size;
+}
+
 // A file as it grows.
 class Pieces {
  public:
   void Add(Piece piece) {
     size_ += SizeOf(piece);
     list_.push_back(std::move(piece));
+  }
+  void Add(std::vector<Piece> pieces) {
+    for (Piece& piece : pieces) Add(std::move(piece));
   }
   void FillTo(std::int64_t size) {
     if (size > size_) Add(std::string(static_cast<std::size_t>(size - size_), '\0'));
@@ -52,13 +62,16 @@ class Pieces {
 // A tensor as it will be in the file.
 struct TensorOut {
   TensorInfo info;
-  Piece bytes;
+  std::vector<Piece> bytes;
 };
 
 class GgufWriter {
  public:
   GgufWriter(const format::Model& model, const Options& options)
-      : model_(model), view_(format::ModelView::Indexed(model)), ledger_(options) {}
+      : model_(model),
+        view_(format::ModelView::Indexed(model)),
+        ledger_(options),
+        data_(options.data) {}
 
   Result<Export> Run() {
     QTX_RETURN_IF_ERROR(ReadHeaders());
@@ -79,6 +92,8 @@ class GgufWriter {
   Result<void> AddTensor(TensorInfo info);
   Result<void> FindType(TensorInfo& info, const TensorData& data, const TensorType* declared,
                         TensorOut& out);
+  Result<std::vector<Piece>> RecordsOf(const GgmlType& type, const Dims& dims,
+                                       const TensorData& data, const TensorType& declared) const;
   Result<std::vector<Piece>> AsItWas();
   Result<std::vector<Piece>> Anew();
   EntryWriter Entries() const;
@@ -97,9 +112,22 @@ class GgufWriter {
         std::string(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()));
   }
 
+  // Records that were made, in the file of large tensors where there is one: it lives until the
+  // GGUF file is written, and is kept by nobody.
+  Result<Piece> Kept(std::string records) const {
+    const auto size = std::ssize(records);
+    if (data_ == nullptr) return Piece(std::move(records));
+    format::Tensor tensor{format::ElementType::kUint8, {size}, std::nullopt, {}};
+    const auto bytes = std::as_bytes(std::span(records));
+    tensor.bytes.assign(bytes.begin(), bytes.end());
+    QTX_ASSIGN_OR_RETURN(TensorData made, data_->Add("records", tensor));
+    return made.raw_data ? Piece(*std::move(made.raw_data)) : Piece(std::move(records));
+  }
+
   const format::Model& model_;
   const format::ModelView view_;
   Ledger ledger_;
+  format::DataFile* const data_;
   std::vector<std::string> header_bytes_;
   std::vector<GgufFile> headers_;
   std::set<std::string_view> parameters_;  // initializers that are part of another's type
@@ -203,7 +231,7 @@ Result<void> GgufWriter::AddTensor(TensorInfo info) {
   if (opaque || (type != nullptr && IsAsInFile(*type, info.dims, *data, declared))) {
     auto bytes = BytesOf(*data);
     if (!bytes.has_value()) return At(place, bytes.error());
-    out.bytes = *std::move(bytes);
+    out.bytes = {*std::move(bytes)};
   } else {
     found = FindType(info, *data, declared, out);
   }
@@ -212,6 +240,20 @@ Result<void> GgufWriter::AddTensor(TensorInfo info) {
   out.info = std::move(info);
   tensors_.push_back(std::move(out));
   return {};
+}
+
+Result<std::vector<Piece>> GgufWriter::RecordsOf(const GgmlType& type, const Dims& dims,
+                                                 const TensorData& data,
+                                                 const TensorType& declared) const {
+  std::vector<Piece> pieces;
+  const auto put = [&](std::string records) -> Result<void> {
+    QTX_ASSIGN_OR_RETURN(Piece kept, Kept(std::move(records)));
+    pieces.push_back(std::move(kept));
+    return {};
+  };
+  const auto encoded = EncodeTensor(type, dims, view_, data, declared, put);
+  if (!encoded.has_value()) return At(std::string(type.name), encoded.error());
+  return pieces;
 }
 
 // Encodes the tensor as the type of `info`, or else as the first type that holds it, which then is
@@ -225,15 +267,14 @@ Result<void> GgufWriter::FindType(TensorInfo& info, const TensorData& data,
     dims = format::FixedDims(*declared->shape).value_or(dims);
   const auto attempt = [&](const GgmlType& type) -> Result<bool> {
     if (IsAsInFile(type, dims, data, declared)) {
-      QTX_ASSIGN_OR_RETURN(out.bytes, BytesOf(data));
+      QTX_ASSIGN_OR_RETURN(Piece bytes, BytesOf(data));
+      out.bytes = {std::move(bytes)};
       return true;
     }
     const bool encoded = declared != nullptr && declared->quantization &&
                          declared->quantization->encoding.has_value();
     if (encoded || declared == nullptr || !CouldHold(type, dims, *declared)) return false;
-    auto records = EncodeTensor(type, dims, view_, data, *declared);
-    if (!records.has_value()) return At(std::string(type.name), records.error());
-    out.bytes = *std::move(records);
+    QTX_ASSIGN_OR_RETURN(out.bytes, RecordsOf(type, dims, data, *declared));
     return true;
   };
   std::vector<const GgmlType*> types;

@@ -9,6 +9,7 @@
 #include "gguf/tensor_in.h"
 #include "gguf/vectors.h"
 #include "qtx/format/encoding.h"
+#include "qtx/format/external_elements.h"
 #include "qtx/format/tensor_type.h"
 
 namespace qtx::convert::gguf {
@@ -92,31 +93,86 @@ Result<Tensor> FactorsAs(ElementType type, Tensor factors) {
   return factors.elem_type == type ? std::move(factors) : std::move(converted);
 }
 
-Result<Tensor> FactorsOf(const format::BlockFactors& level, const format::ModelView& view) {
-  if (level.tensor.empty()) {
-    const auto bytes = std::as_bytes(std::span(level.value));
-    return Tensor{
-        ElementType::kFloat, {std::ssize(level.value)}, std::nullopt, {bytes.begin(), bytes.end()}};
+// The elements of an initializer, a part at a time: of a file, where they lie in one.
+class Elements {
+ public:
+  static Result<Elements> Of(const format::TensorData& data, const std::string& folder) {
+    Elements elements;
+    QTX_ASSIGN_OR_RETURN(elements.range_, format::RangeOfElements(data, folder));
+    if (elements.range_) {
+      QTX_RETURN_IF_ERROR(format::CheckCarrier(data, folder));
+      QTX_ASSIGN_OR_RETURN(elements.count_,
+                           format::ElementCount(std::span<const std::int64_t>(data.dims)));
+      elements.whole_.elem_type = data.data_type;
+      return elements;
+    }
+    QTX_ASSIGN_OR_RETURN(elements.whole_, format::Decode(data, folder));
+    elements.count_ = format::ElementCount(elements.whole_);
+    return elements;
   }
-  const format::TensorData* data = view.FindInitializer(level.tensor);
-  if (data == nullptr) return Invalid("factors", "there is no initializer '" + level.tensor + "'");
-  return format::Decode(*data, view.model().folder);
-}
+  static Elements Of(const std::vector<float>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    Elements elements;
+    elements.count_ = std::ssize(values);
+    elements.whole_ = {
+        ElementType::kFloat, {elements.count_}, std::nullopt, {bytes.begin(), bytes.end()}};
+    return elements;
+  }
 
-// The factors of the levels that are no constants, in whatever types they have.
-Result<std::vector<Tensor>> LoadLevels(const std::vector<format::BlockFactors>& levels,
-                                       const std::vector<FactorLevel>& expected,
-                                       std::int64_t elements, const format::ModelView& view) {
-  std::vector<Tensor> loaded;
+  ElementType type() const { return whole_.elem_type; }
+  std::int64_t count() const { return count_; }
+  /// A list.  REQUIRES: the elements from `begin` on begin at a byte.
+  Result<Tensor> Part(std::int64_t begin, std::int64_t count) const {
+    QTX_ASSIGN_OR_RETURN(Tensor part, format::MakeTensor(type(), {count}));
+    const std::int64_t at = begin * format::BitWidth(type()) / 8;
+    if (range_) {
+      QTX_RETURN_IF_ERROR(format::ReadRange(*range_, at, part.bytes));
+    } else {
+      std::copy_n(whole_.bytes.begin() + at, part.bytes.size(), part.bytes.begin());
+    }
+    return part;
+  }
+
+ private:
+  std::optional<format::FileRange> range_;
+  Tensor whole_;  // of a range: its type alone
+  std::int64_t count_ = 0;
+};
+
+// The factors of a level that is no constant, one for each `block` elements.
+struct Level {
+  Elements factors;
+  std::int64_t block;
+};
+
+Result<std::vector<Level>> FindLevels(const std::vector<format::BlockFactors>& levels,
+                                      const std::vector<FactorLevel>& expected,
+                                      std::int64_t elements, const format::ModelView& view) {
+  std::vector<Level> found;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (expected[i].block == 0) continue;
-    QTX_ASSIGN_OR_RETURN(Tensor factors, FactorsOf(levels[i], view));
+    Elements factors = Elements::Of(levels[i].value);
+    if (const std::string& name = levels[i].tensor; !name.empty()) {
+      const format::TensorData* data = view.FindInitializer(name);
+      if (data == nullptr) return Invalid("factors", "there is no initializer '" + name + "'");
+      QTX_ASSIGN_OR_RETURN(factors, Elements::Of(*data, view.model().folder));
+    }
     const std::int64_t count = elements / expected[i].block;
-    if (format::ElementCount(factors) != count)
+    if (factors.count() != count)
       return Invalid("factors", "found another number than " + std::to_string(count));
-    loaded.push_back(std::move(factors));
+    found.push_back({std::move(factors), expected[i].block});
   }
-  return loaded;
+  return found;
+}
+
+Result<std::vector<Tensor>> PartsOf(const std::vector<Level>& levels, std::int64_t begin,
+                                    std::int64_t count) {
+  std::vector<Tensor> parts;
+  for (const Level& level : levels) {
+    QTX_ASSIGN_OR_RETURN(Tensor part, level.factors.Part(begin / level.block, count / level.block));
+    parts.push_back(std::move(part));
+  }
+  return parts;
 }
 
 Result<void> PackField(const format::RecordLayout& layout, EncodedRole role, std::size_t level,
@@ -204,25 +260,36 @@ bool CouldHold(const GgmlType& type, const Dims& dims, const format::TensorType&
          LevelsFit(type.base, q.base_levels, q, dims);
 }
 
-Result<std::string> EncodeTensor(const GgmlType& type, const Dims& dims,
-                                 const format::ModelView& view, const format::TensorData& data,
-                                 const format::TensorType& declared) {
-  Unpacked parts;
-  QTX_ASSIGN_OR_RETURN(parts.codes, format::Decode(data, view.model().folder));
+Result<void> EncodeTensor(const GgmlType& type, const Dims& dims, const format::ModelView& view,
+                          const format::TensorData& data, const format::TensorType& declared,
+                          const PutRecords& put) {
+  constexpr std::int64_t kChunk = std::int64_t{1} << 23;  // elements; whole records of every type
+  QTX_ASSIGN_OR_RETURN(const Elements codes, Elements::Of(data, view.model().folder));
   const ElementType storage = format::StorageOf(type.elem_type);
   const std::int64_t elements = *format::ElementCount(std::span<const std::int64_t>(dims));
-  if (parts.codes.elem_type != storage || format::ElementCount(parts.codes) != elements)
+  if (codes.type() != storage || codes.count() != elements)
     return Invalid("", "found other elements than " + std::string(format::Name(storage)) +
                            format::ToString(std::span(dims)));
   const Quantization& q = *declared.quantization;
-  QTX_ASSIGN_OR_RETURN(parts.scale, LoadLevels(ScaleLevels(q), type.scale, elements, view));
-  QTX_ASSIGN_OR_RETURN(parts.base, LoadLevels(q.base_levels, type.base, elements, view));
-  std::string records(static_cast<std::size_t>(elements / type.block * type.bytes), '\0');
-  const auto bytes = std::as_writable_bytes(std::span(records));
-  QTX_RETURN_IF_ERROR(type.form == Form::kVectors
-                          ? PackVectors(type, std::move(parts), bytes)
-                          : PackRecords(type, dims, std::move(parts), bytes));
-  return records;
+  QTX_ASSIGN_OR_RETURN(const auto scale, FindLevels(ScaleLevels(q), type.scale, elements, view));
+  QTX_ASSIGN_OR_RETURN(const auto base, FindLevels(q.base_levels, type.base, elements, view));
+  for (std::int64_t begin = 0; begin < elements; begin += kChunk) {
+    const std::int64_t count = std::min(kChunk, elements - begin);
+    Unpacked parts;
+    QTX_ASSIGN_OR_RETURN(parts.codes, codes.Part(begin, count));
+    QTX_ASSIGN_OR_RETURN(parts.scale, PartsOf(scale, begin, count));
+    QTX_ASSIGN_OR_RETURN(parts.base, PartsOf(base, begin, count));
+    std::string records(static_cast<std::size_t>(count / type.block * type.bytes), '\0');
+    const auto bytes = std::as_writable_bytes(std::span(records));
+    const auto packed = type.form == Form::kVectors
+                            ? PackVectors(type, std::move(parts), bytes)
+                            : PackRecords(type, {count}, std::move(parts), bytes);
+    if (!packed.has_value())
+      return begin == 0 ? packed.error()
+                        : At("from element " + std::to_string(begin) + " on", packed.error());
+    QTX_RETURN_IF_ERROR(put(std::move(records)));
+  }
+  return {};
 }
 
 }  // namespace qtx::convert::gguf

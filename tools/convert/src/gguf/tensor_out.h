@@ -1,6 +1,7 @@
 // Initializers of ONNX as records of ggml's types.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -18,11 +19,15 @@ bool IsAsInFile(const GgmlType& type, const format::Dims& dims, const format::Te
 /// offsets, no greater range. What the factors and the elements are is not looked at.
 bool CouldHold(const GgmlType& type, const format::Dims& dims, const format::TensorType& declared);
 
-/// The records of an initializer that is an ordinary tensor.
+/// Takes the next records.
+using PutRecords = std::function<Result<void>(std::string records)>;
+
+/// The records of an initializer that is an ordinary tensor, in chunks: elements that lie in a file
+/// are read as they are needed.
 /// Errors: kUnsupported for a value or factor that the records cannot hold, by element; those of
-/// Decode.  REQUIRES: CouldHold.
-Result<std::string> EncodeTensor(const GgmlType& type, const format::Dims& dims,
-                                 const format::ModelView& view, const format::TensorData& data,
-                                 const format::TensorType& declared);
+/// Decode and of `put`.  REQUIRES: CouldHold.
+Result<void> EncodeTensor(const GgmlType& type, const format::Dims& dims,
+                          const format::ModelView& view, const format::TensorData& data,
+                          const format::TensorType& declared, const PutRecords& put);
 
 }  // namespace qtx::convert::gguf

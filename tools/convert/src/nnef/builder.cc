@@ -89,6 +89,7 @@ std::string Builder::Scalar(const Call& call, float value) {
 format::Origin Builder::OriginOf(const Call& call) const {
   format::Origin origin;
   origin.group = std::to_string(call.text().line);
+  if (call.text().number > 0) origin.group += "." + std::to_string(call.text().number);
   origin.framework = "nnef";
   origin.op_type = call.text().op;
   return origin;

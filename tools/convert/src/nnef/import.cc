@@ -4,6 +4,7 @@
 
 #include "bounds.h"
 #include "errors.h"
+#include "nnef/fragments.h"
 #include "nnef/nnef.h"
 #include "nnef/ops.h"
 #include "qtx/format/check.h"
@@ -74,10 +75,10 @@ Result<void> Walk(Builder& builder, const Document& document) {
     const auto found = std::ranges::find_if(document.body, [&](const Invocation& call) {
       return call.op == "external" && call.results[0].text == input;
     });
-    QTX_RETURN_IF_ERROR(nnef::ConvertOperator(builder, *found, document));
+    QTX_RETURN_IF_ERROR(nnef::ConvertOperator(builder, *found));
   }
   for (const Invocation& call : document.body) {
-    if (call.op != "external") QTX_RETURN_IF_ERROR(nnef::ConvertOperator(builder, call, document));
+    if (call.op != "external") QTX_RETURN_IF_ERROR(nnef::ConvertOperator(builder, call));
   }
   for (const std::string& output : document.outputs) QTX_RETURN_IF_ERROR(builder.AddOutput(output));
   return {};
@@ -101,7 +102,8 @@ Error BrokenAt(const format::Model& model, const format::Finding& finding) {
 
 Result<Conversion> Convert(const Files& files, const Options& options) {
   QTX_RETURN_IF_ERROR(CheckTextSize(files.graph()));
-  QTX_ASSIGN_OR_RETURN(const Document document, nnef::ParseGraph(files.graph()));
+  QTX_ASSIGN_OR_RETURN(Document document, nnef::ParseGraph(files.graph()));
+  QTX_RETURN_IF_ERROR(nnef::InlineFragments(document));
   QTX_ASSIGN_OR_RETURN(const auto quant, QuantOf(files));
   QTX_RETURN_IF_ERROR(CheckInputs(document));
   Ledger ledger(options);

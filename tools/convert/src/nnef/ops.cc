@@ -113,17 +113,16 @@ constexpr std::array kOperators = {
 
 }  // namespace
 
-Result<void> ConvertOperator(Builder& builder, const Invocation& invocation,
-                             const Document& document) {
+bool IsOperator(std::string_view name) {
+  return std::ranges::find(kOperators, name, &Operator::name) != kOperators.end();
+}
+
+Result<void> ConvertOperator(Builder& builder, const Invocation& invocation) {
   const auto* row = std::ranges::find(kOperators, invocation.op, &Operator::name);
   if (row == kOperators.end()) {
-    const bool defined =
-        std::ranges::find(document.fragments, invocation.op) != document.fragments.end();
     return Unsupported("line " + std::to_string(invocation.line),
                        "operator '" + invocation.op.substr(0, 64) +
-                           (defined ? "', a fragment of the file; expected flat syntax, operators "
-                                      "of NNEF only"
-                                    : "', expected one of NNEF that has a form in ONNX"));
+                           "', expected one of NNEF that has a form in ONNX");
   }
   QTX_ASSIGN_OR_RETURN(const Call call, Call::Bind(invocation, row->parameters));
   auto converted = row->convert(builder, call, *row);

@@ -16,8 +16,9 @@ struct Operator {
 };
 
 /// Converts one invocation.  Errors: kUnsupported for an operator that is not known, with its line.
-Result<void> ConvertOperator(Builder& builder, const Invocation& invocation,
-                             const Document& document);
+Result<void> ConvertOperator(Builder& builder, const Invocation& invocation);
+/// Whether it is one of those that are known.
+bool IsOperator(std::string_view name);
 
 // ops_declare.cc
 Result<void> ConvertExternal(Builder&, const Call&, const Operator&);

@@ -216,6 +216,53 @@ class Parser {
     return Fail("the end of the fragment");
   }
 
+  // "tensor<scalar>[]", "(integer, integer)[]": to what follows it in a list of parameters.
+  void SkipType() {
+    int depth = 0;
+    for (char c = Peek(); c != '\0' || !AtEnd(); c = Peek()) {
+      const bool closes = c == ')' || c == '>' || c == ']';
+      if (depth == 0 && (closes || c == ',' || c == '=')) return;
+      depth += c == '(' || c == '<' || c == '[' ? 1 : closes ? -1 : 0;
+      ++at_;
+    }
+  }
+
+  // <? = scalar>(x: tensor<scalar>, axis: integer = 1) -> (y: tensor<scalar>) { body }
+  Result<void> FlatFragment(Fragment& fragment) {
+    if (Take("<")) {
+      SkipType();
+      if (Take("=")) SkipType();
+      QTX_RETURN_IF_ERROR(Expect(">"));
+    }
+    QTX_RETURN_IF_ERROR(Expect("("));
+    while (!Take(")")) {
+      if (!fragment.parameters.empty()) QTX_RETURN_IF_ERROR(Expect(","));
+      QTX_ASSIGN_OR_RETURN(std::string name, Name("the name of a parameter"));
+      QTX_RETURN_IF_ERROR(Expect(":"));
+      SkipType();
+      std::optional<Value> otherwise;
+      if (Take("=")) {
+        QTX_ASSIGN_OR_RETURN(otherwise, Item());
+      }
+      fragment.parameters.emplace_back(std::move(name), std::move(otherwise));
+    }
+    QTX_RETURN_IF_ERROR(Expect("->"));
+    QTX_RETURN_IF_ERROR(Expect("("));
+    while (!Take(")")) {
+      if (!fragment.results.empty()) QTX_RETURN_IF_ERROR(Expect(","));
+      QTX_ASSIGN_OR_RETURN(std::string name, Name("the name of a result"));
+      QTX_RETURN_IF_ERROR(Expect(":"));
+      SkipType();
+      fragment.results.push_back(std::move(name));
+    }
+    QTX_RETURN_IF_ERROR(Expect("{"));
+    while (!Take("}")) {
+      QTX_ASSIGN_OR_RETURN(Invocation call, Assignment());
+      fragment.body.push_back(std::move(call));
+    }
+    return {};
+  }
+
   Result<std::vector<std::string>> Names() {
     QTX_RETURN_IF_ERROR(Expect("("));
     std::vector<std::string> names;
@@ -245,9 +292,15 @@ class Parser {
       document.extensions.push_back(std::move(extension));
     }
     while (Take("fragment")) {
-      QTX_ASSIGN_OR_RETURN(std::string name, Name("the name of a fragment"));
-      document.fragments.push_back(std::move(name));
-      QTX_RETURN_IF_ERROR(SkipFragment());
+      Fragment fragment;
+      QTX_ASSIGN_OR_RETURN(fragment.name, Name("the name of a fragment"));
+      const Parser begin = *this;
+      if (const auto flat = FlatFragment(fragment); !flat.has_value()) {
+        fragment.not_flat = flat.error().where + ": " + flat.error().message;
+        *this = begin;
+        QTX_RETURN_IF_ERROR(SkipFragment());
+      }
+      document.fragments.push_back(std::move(fragment));
     }
     return {};
   }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,15 +33,25 @@ struct Invocation {
   std::string op, type;                                  // `type` is scalar, integer, logical or ""
   std::vector<std::pair<std::string, Value>> arguments;  // positional ones have no name
   std::size_t line = 0;
+  std::size_t number = 0;  // among those of the line, from 0: of statements and bodies of fragments
 
   std::string Place() const { return "line " + std::to_string(line) + ": " + op; }
+};
+
+/// A fragment that the file defines.
+struct Fragment {
+  std::string name;
+  std::vector<std::pair<std::string, std::optional<Value>>> parameters;  // with their defaults
+  std::vector<std::string> results;
+  std::vector<Invocation> body;
+  std::string not_flat;  // why there is no body; "" where there is one
 };
 
 struct Document {
   std::string version;
   std::vector<std::string> extensions;
-  std::vector<std::string> fragments;  // names of those that the file defines
-  std::string name;                    // of the graph
+  std::vector<Fragment> fragments;
+  std::string name;  // of the graph
   std::vector<std::string> inputs, outputs;
   std::vector<Invocation> body;
 };

@@ -64,6 +64,13 @@ void SetInt(Node& node, const char* name, std::int64_t value) {
   if (node.Find(name) == nullptr) node.attributes.push_back(Attribute::Int(name, value));
 }
 
+// The same, in the place of another value.
+void PutInt(Node& node, const char* name, std::int64_t value) {
+  const auto found = std::ranges::find(node.attributes, name, &Attribute::name);
+  if (found == node.attributes.end()) return SetInt(node, name, value);
+  if (found->i != value) *found = Attribute::Int(name, value);
+}
+
 }  // namespace
 
 // Sets name, metadata and, if reading could not restore it, the origin of `node`.
@@ -282,10 +289,10 @@ Result<void> FormWriter::WriteNBits(const Node& node, const Form& form) {
     if (written.origin && written.origin->framework == kOwnFramework)
       written.origin->attributes = {Attribute::Int(kSigned, 1)};
   }
-  SetInt(written, "K", packed->shape.k);
-  SetInt(written, "N", packed->shape.n);
-  SetInt(written, "bits", packed->shape.bits);
-  SetInt(written, "block_size", packed->shape.block);
+  PutInt(written, "K", packed->shape.k);
+  PutInt(written, "N", packed->shape.n);
+  PutInt(written, "bits", packed->shape.bits);
+  PutInt(written, "block_size", packed->shape.block);
   written.inputs = {
       node.inputs[0], name, AddInitializer(name + "/scale", packed->scales), "", "", ""};
   if (gather != orders_.end()) written.inputs[0] = gather->second->inputs[0];

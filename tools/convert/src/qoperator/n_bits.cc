@@ -27,9 +27,8 @@ Result<NBitsShape> ShapeOf(const Node& node) {
   const format::Attributes attributes(node);
   const NBitsShape shape{attributes.Int("K"), attributes.Int("N"), attributes.Int("bits"),
                          attributes.Int("block_size")};
-  if (shape.bits != 2 && shape.bits != 4 && shape.bits != 8)
-    return Invalid("attribute 'bits'",
-                   "found " + std::to_string(shape.bits) + ", expected 2, 4, 8");
+  if (shape.bits < 2 || shape.bits > 8)
+    return Invalid("attribute 'bits'", "found " + std::to_string(shape.bits) + ", expected 2 to 8");
   if (shape.block < 16 || shape.block > (1 << 16) ||
       !std::has_single_bit(static_cast<std::uint64_t>(shape.block)))
     return Invalid("attribute 'block_size'", "found " + std::to_string(shape.block) +
@@ -53,7 +52,7 @@ Result<void> CheckCount(const Tensor& tensor, std::int64_t expected, const std::
 }
 
 ElementType StorageOfBits(std::int64_t bits) {
-  return bits == 2 ? ElementType::kUint2 : bits == 4 ? ElementType::kUint4 : ElementType::kUint8;
+  return bits == 2 ? ElementType::kUint2 : bits <= 4 ? ElementType::kUint4 : ElementType::kUint8;
 }
 
 struct Constants {
@@ -89,15 +88,13 @@ Result<QdqParameters> ParametersOf(const NBitsShape& shape, const std::vector<fl
 // Row j of the result is row rows[j] of B, or j where there are none.
 Tensor Transposed(const NBitsShape& shape, const Tensor& b, const std::vector<std::int64_t>& rows) {
   Tensor w{StorageOfBits(shape.bits), {shape.k, shape.n}, std::nullopt, {}};
-  w.bytes.resize(static_cast<std::size_t>((shape.k * shape.n * shape.bits + 7) / 8));
-  const auto mask = static_cast<unsigned>(shape.max_code());
+  const std::int64_t width = format::BitWidth(w.elem_type);
+  w.bytes.resize(static_cast<std::size_t>((shape.k * shape.n * width + 7) / 8));
   for (std::int64_t k = 0; k < shape.k; ++k) {
     for (std::int64_t n = 0; n < shape.n; ++n) {
       const std::int64_t row = rows.empty() ? k : rows[static_cast<std::size_t>(k)];
-      const CodePlace from = PlaceOf(shape, n, row);
-      const unsigned code = std::to_integer<unsigned>(b.bytes[from.byte]) >> from.shift & mask;
-      const std::int64_t bit = (k * shape.n + n) * shape.bits;
-      w.bytes[static_cast<std::size_t>(bit / 8)] |= static_cast<std::byte>(code << (bit % 8));
+      const unsigned code = BitsAt(b.bytes, BitOfCode(shape, n, row), shape.bits);
+      PutBits(w.bytes, (k * shape.n + n) * width, width, code);
     }
   }
   return w;
@@ -109,9 +106,7 @@ std::string TailOf(const NBitsShape& shape, const Tensor& b) {
   bool any = false;
   for (std::int64_t n = 0; n < shape.n; ++n) {
     for (std::int64_t k = shape.k; k < shape.blocks() * shape.block; ++k) {
-      const CodePlace from = PlaceOf(shape, n, k);
-      const unsigned code = std::to_integer<unsigned>(b.bytes[from.byte]) >> from.shift &
-                            static_cast<unsigned>(shape.max_code());
+      const unsigned code = BitsAt(b.bytes, BitOfCode(shape, n, k), shape.bits);
       any = any || code != 0;
       tail += static_cast<char>(code);
     }
@@ -232,10 +227,8 @@ std::vector<std::int32_t> PackedZeroPoints(const NBitsShape& shape, const Tensor
   std::vector<std::int32_t> offsets;
   for (std::int64_t n = 0; n < shape.n; ++n) {
     for (std::int64_t b = 0; b < shape.blocks(); ++b) {
-      const std::int64_t at = n * shape.zero_point_bytes() + b * shape.bits / 8;
-      const auto byte = std::to_integer<unsigned>(packed.bytes[static_cast<std::size_t>(at)]);
-      offsets.push_back(static_cast<std::int32_t>(byte >> (b * shape.bits % 8) &
-                                                  static_cast<unsigned>(shape.max_code())));
+      const unsigned code = BitsAt(packed.bytes, BitOfZeroPoint(shape, n, b), shape.bits);
+      offsets.push_back(static_cast<std::int32_t>(code));
     }
   }
   return offsets;
@@ -291,9 +284,6 @@ void GatherColumns(const LiftContext& context, const std::vector<std::int64_t>& 
 std::string NotLifted(const LiftContext& context, const Node& node) {
   const format::Attributes attributes(node);
   if (attributes.Int("weight_prepacked") != 0) return "its weights are packed for one device";
-  const std::int64_t bits = attributes.Int("bits");
-  if (bits == 3 || (bits > 4 && bits < 8))
-    return "no kernel says how weights of " + std::to_string(bits) + " bits lie";
   const format::TensorData* b = context.index.Initializer(InputOf(node, 1));
   if (b != nullptr && std::ranges::find(b->dims, 0) != b->dims.end())
     return "its weights are left out";
@@ -338,7 +328,8 @@ Result<MaybeLift> LiftNBits(const LiftContext& context, const Node& node) {
     if (!std::ranges::is_sorted(*order)) rows = *std::move(order);
   }
   QTX_ASSIGN_OR_RETURN(NewWeight weight, WeightOf(shape, node, *constants, rows));
-  if (WasSigned(node)) MakeSigned(shape, weight);
+  if (WasSigned(node) && shape.bits == format::BitWidth(weight.stored.elem_type))
+    MakeSigned(shape, weight);
   Lift lift{PlainNode(node, "MatMul"), {}, {}, {}, {}, std::move(weight)};
   lift.node.attributes.clear();
   lift.node.inputs = {node.inputs[0], lift.weight->name};

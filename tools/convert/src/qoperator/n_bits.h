@@ -1,11 +1,13 @@
-// com.microsoft.MatMulNBits: y = A * W with W of 2, 4 or 8 bits in blocks along K.
+// com.microsoft.MatMulNBits: y = A * W with W of 2 to 8 bits in blocks along K.
 //
-//   B[n][block][byte]: K codes of column n, the first in the lowest bits of a byte; each block
-//   begins at a byte, the last one has codes past K that mean nothing.
+//   B[n][block][byte]: K codes of column n, the first in the lowest bits of the first byte, one
+//   after the other; each block begins at a byte, the last one has codes past K that mean nothing.
 //   W[k, n] = scales[n][k / block_size] * (code - zero_points[n][k / block_size])
 //
 // zero_points: absent is 2^(bits - 1); UINT8 is packed as B is, each column from a byte on; a float
-// type is one real a block. In the extended form W is [K, N], UINT8Q, UINT4Q or UINT2Q. Zero
+// type is one real a block. In the extended form W is [K, N], UINT8Q, UINT4Q or UINT2Q, the
+// narrowest that has the codes. ONNX Runtime 1.32 documents 3, 5, 6 and 7 bits and has kernels of
+// 2, 4 and 8 alone: codes of the others lie as the document has it, which no kernel confirms. Zero
 // points z that are no integers are bases scale * -z, rounded to binary32: ONNX Runtime computes
 // scale * code, and adds that, in binary32, whatever the type of A and scales (float_product.h).
 // g_idx[k], if there, is the block of row k, and block_size rows have each: W has its rows by
@@ -27,15 +29,29 @@ struct NBitsShape {
   std::int64_t default_offset() const { return std::int64_t{1} << (bits - 1); }
 };
 
-/// Code `j` of block `b` of column `n` in B, and its place.
-struct CodePlace {
-  std::size_t byte;
-  unsigned shift;
-};
-inline CodePlace PlaceOf(const NBitsShape& shape, std::int64_t n, std::int64_t k) {
+/// The first bit in B of code `k` of column `n`, and in zero points of that of block `b`.
+inline std::int64_t BitOfCode(const NBitsShape& shape, std::int64_t n, std::int64_t k) {
   const std::int64_t b = k / shape.block, bit = k % shape.block * shape.bits;
-  const std::int64_t byte = (n * shape.blocks() + b) * shape.block_bytes() + bit / 8;
-  return {static_cast<std::size_t>(byte), static_cast<unsigned>(bit % 8)};
+  return (n * shape.blocks() + b) * shape.block_bytes() * 8 + bit;
+}
+inline std::int64_t BitOfZeroPoint(const NBitsShape& shape, std::int64_t n, std::int64_t b) {
+  return n * shape.zero_point_bytes() * 8 + b * shape.bits;
+}
+
+/// `bits` bits, at most 8, from `bit` on, from the lowest of each byte; they may lie in two.
+inline unsigned BitsAt(const std::vector<std::byte>& bytes, std::int64_t bit, std::int64_t bits) {
+  const auto at = static_cast<std::size_t>(bit / 8);
+  auto word = std::to_integer<unsigned>(bytes[at]);
+  if (bit % 8 + bits > 8) word |= std::to_integer<unsigned>(bytes[at + 1]) << 8U;
+  return word >> (bit % 8) & ((1U << bits) - 1);
+}
+/// Sets bits of `code` there, which are 0 before.
+inline void PutBits(std::vector<std::byte>& bytes, std::int64_t bit, std::int64_t bits,
+                    unsigned code) {
+  const auto at = static_cast<std::size_t>(bit / 8);
+  const unsigned word = (code & ((1U << bits) - 1)) << (bit % 8);
+  bytes[at] |= static_cast<std::byte>(word & 0xFFU);
+  if (bit % 8 + bits > 8) bytes[at + 1] |= static_cast<std::byte>(word >> 8U);
 }
 
 /// Attributes in the origin of a lifted node, for properties of its inputs that types lack.

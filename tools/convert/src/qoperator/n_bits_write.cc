@@ -95,9 +95,7 @@ Tensor PackedOffsets(const NBitsShape& shape, const format::Quantization& q) {
   for (std::int64_t n = 0; n < shape.n; ++n) {
     for (std::int64_t b = 0; b < shape.blocks(); ++b) {
       const auto offset = static_cast<unsigned>(format::OffsetAt(q, b * shape.n + n));
-      const std::int64_t byte = n * shape.zero_point_bytes() + b * shape.bits / 8;
-      packed.bytes[static_cast<std::size_t>(byte)] |=
-          static_cast<std::byte>(offset << (b * shape.bits % 8));
+      PutBits(packed.bytes, BitOfZeroPoint(shape, n, b), shape.bits, offset);
     }
   }
   return packed;
@@ -116,18 +114,14 @@ Tensor PackedCodes(const NBitsShape& shape, const Tensor& w, const std::vector<s
                    const format::Origin* origin) {
   Tensor b = Bytes(shape.n * shape.blocks() * shape.block_bytes(),
                    {shape.n, shape.blocks(), shape.block_bytes()});
-  const auto mask = static_cast<unsigned>(shape.max_code());
+  const std::int64_t width = format::BitWidth(w.elem_type);
   const auto put = [&](std::int64_t n, std::int64_t k, unsigned code) {
-    const CodePlace to = PlaceOf(shape, n, k);
-    b.bytes[to.byte] |= static_cast<std::byte>((code & mask) << to.shift);
+    PutBits(b.bytes, BitOfCode(shape, n, k), shape.bits, code);
   };
   for (std::int64_t k = 0; k < shape.k; ++k) {
     for (std::int64_t n = 0; n < shape.n; ++n) {
-      const std::int64_t bit = (k * shape.n + n) * shape.bits;
-      const unsigned code =
-          std::to_integer<unsigned>(w.bytes[static_cast<std::size_t>(bit / 8)]) >> (bit % 8) & mask;
       const std::int64_t row = rows.empty() ? k : rows[static_cast<std::size_t>(k)];
-      put(n, row, code);
+      put(n, row, BitsAt(w.bytes, (k * shape.n + n) * width, width));
     }
   }
   const format::Attribute* tail = Find(origin, kTail);
@@ -138,6 +132,18 @@ Tensor PackedCodes(const NBitsShape& shape, const Tensor& w, const std::vector<s
         static_cast<unsigned char>(tail->s[static_cast<std::size_t>(i)]));
   }
   return b;
+}
+
+// The bits of the former node where its codes and offsets have no more, else those of the storage.
+std::int64_t BitsOf(const Tensor& w, const format::Origin* origin) {
+  const std::int64_t width = format::BitWidth(w.elem_type);
+  const format::Attribute* former = Find(origin, "bits");
+  if (former == nullptr || former->i < 2 || former->i >= width) return width;
+  const std::int64_t limit = std::int64_t{1} << former->i;
+  const auto fits = [limit](std::int64_t code) { return code >= 0 && code < limit; };
+  const bool fit = std::ranges::all_of(format::UnpackIntegers(w), fits) &&
+                   std::ranges::all_of(w.quantization->offset, fits);
+  return fit ? former->i : width;
 }
 
 }  // namespace
@@ -178,14 +184,15 @@ Result<NBitsInputs> PackNBits(Tensor w, ElementType real, const format::Origin* 
                               bool ordered) {
   if (!format::IsHalf(real)) real = ElementType::kFloat;
   format::Quantization& q = *w.quantization;
-  if (format::StorageRange(w.elem_type).min < 0) {  // code and offset move together
-    const int bits = format::BitWidth(w.elem_type);
-    AddHalfRange(bits, w);
+  const bool is_signed = format::StorageRange(w.elem_type).min < 0;
+  const int width = format::BitWidth(w.elem_type);
+  if (is_signed) {  // code and offset move together
+    AddHalfRange(width, w);
     q.offset.resize(q.scale.size());
-    for (std::int32_t& offset : q.offset) offset += 1 << (bits - 1);
+    for (std::int32_t& offset : q.offset) offset += 1 << (width - 1);
   }
   NBitsInputs packed;
-  packed.shape = {w.dims[0], w.dims[1], format::BitWidth(w.elem_type), q.block_shape[0]};
+  packed.shape = {w.dims[0], w.dims[1], is_signed ? width : BitsOf(w, origin), q.block_shape[0]};
   const NBitsShape& shape = packed.shape;
   QTX_ASSIGN_OR_RETURN(packed.zero_points, ZeroPointsOf(shape, q, real, origin));
   std::vector<float> scales;

@@ -105,6 +105,37 @@ TEST(Contrib, ALocalWindowCountsTheQueryItself) {
   EXPECT_EQ(RunOneToken(2), TensorOf<float>(kFloat, {8}, {3, 6, 3, 0, 0, 3, 6, 9}).bytes);
 }
 
+// A byte holds two codes, plus 8, the lower first: of the cached values 89 is 1 and -3, 216 0 and
+// 5, by the scale 2 the reals 2 -6 and 0 10. The new ones, 5 and -100, are 2.5, to the even code 2,
+// and -50, to -8: 4 -16, the byte 10. The means are 6 / 3 and -12 / 3.
+TEST(Contrib, AQuantizedCacheHoldsTheCodesThatAreAttendedTo) {
+  OnnxMaker maker = OneToken(0);
+  for (const std::size_t i : {std::size_t{3}, std::size_t{4}}) {
+    maker.model.graph.inputs[i] =
+        OnnxMaker::Value(maker.model.graph.inputs[i].name, ElementType::kUint8, {1, 1, 3, 1});
+  }
+  maker.model.graph.outputs[1] = OnnxMaker::Value("v2", ElementType::kUint8, {1, 1, 3, 1});
+  maker.Initializer<float>("scale", kFloat, {1}, {2});
+  format::Node& node = maker.model.graph.nodes[0];
+  node.inputs.resize(12);
+  node.inputs.insert(node.inputs.end(), {"scale", "scale"});
+  for (const char* part : {"k_quant_type", "v_quant_type"})
+    node.attributes.push_back(Attribute::String(part, "PER_TENSOR"));
+  node.attributes.push_back(Attribute::Int("kv_cache_bit_width", 4));
+  const format::Model lifted = Lifted(maker.model);
+  using Bytes = std::vector<std::uint8_t>;
+  std::vector<std::byte> expected = TensorOf<float>(kFloat, {2}, {2, -4}).bytes;
+  for (const std::uint8_t code : Bytes{89, 216, 10}) expected.push_back(std::byte{code});
+  EXPECT_EQ(
+      RunIn(lifted, "exact",
+            {TensorOf<float>(kFloat, {1, 1, 2}, {0, 0}), TensorOf<float>(kFloat, {1, 1, 2}, {1, 5}),
+             TensorOf<float>(kFloat, {1, 1, 2}, {5, -100}),
+             TensorOf<std::uint8_t>(ElementType::kUint8, {1, 1, 3, 1}, {1, 2, 3}),
+             TensorOf<std::uint8_t>(ElementType::kUint8, {1, 1, 3, 1}, {89, 216, 77})}),
+      expected);
+  EXPECT_EQ(BackOf(lifted).graph.nodes, maker.model.graph.nodes);
+}
+
 TEST(Contrib, SaysWhyANodeStays) {
   OnnxMaker maker = OneToken(0);
   maker.model.graph.nodes[0].attributes.push_back(Attribute::Int("smooth_softmax", 1));

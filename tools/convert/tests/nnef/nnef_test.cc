@@ -3,6 +3,7 @@
 // interpreter.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <cstring>
 #include <string>
@@ -120,6 +121,55 @@ TEST(Nnef, KeepsARealZeroPointAsABaseOfATensorWithABinary) {
   EXPECT_THAT(q.base_levels[0].value, ElementsAre(0.125F));
 }
 
+// Fragments of a file, one within the other: y = relu(x + 2) + 2, and the default of `by` is 2.
+TEST(Nnef, ReadsFragmentsOfTheFileAsTheirOperators) {
+  const Model model;
+  const std::string fragments =
+      "fragment moved( x: tensor<scalar>, by: scalar = 2.0 ) -> ( y: tensor<scalar> )\n{\n"
+      "    y = add(x, by);\n}\n"
+      "fragment twice<? = scalar>( a: tensor<?>, sizes: (integer, integer)[] = [] )\n"
+      "-> ( b: tensor<?>, t: tensor<?> )\n{\n"
+      "    t = moved(a);\n    r = relu(t);\n    b = moved(x = r, by = 2.0);\n}\n"
+      "fragment nested( x: tensor<scalar> ) -> ( y: tensor<scalar> )\n{\n"
+      "    y = relu(add(x, 1.0));\n}\n";
+  const auto write = [&](const std::string& call) {
+    WriteBytes(model.folder / "graph.nnef",
+               "version 1.0;\nextension KHR_enable_fragment_definitions;\n" + fragments +
+                   "graph net(x) -> (y)\n{\n    x = external<scalar>(shape = [2]);\n    " + call +
+                   "\n}\n");
+  };
+  write("y, t = twice(x);");
+  const auto read = model.Read();
+  ASSERT_TRUE(read.has_value()) << ErrorOf(read);
+  std::vector<std::string> ops;
+  for (const format::Node& node : read->model.graph.nodes) ops.push_back(node.op_type);
+  EXPECT_THAT(ops, ElementsAre("Add", "Relu", "Add"));
+  EXPECT_EQ(read->model.graph.nodes[0].outputs[0], "t");
+  EXPECT_EQ(read->model.graph.nodes[1].outputs[0], "y.r");
+  EXPECT_EQ(read->model.graph.nodes[2].outputs[0], "y");
+  write("y = nested(x);");
+  EXPECT_THAT(ErrorOf(model.Read()), HasSubstr("nested: a fragment whose body is not flat"));
+  write("y = twice(x);");
+  EXPECT_THAT(ErrorOf(model.Read()), HasSubstr("found 1 results, expected 2"));
+  write("y = moved(x, 1.0, 3.0);");
+  EXPECT_THAT(ErrorOf(model.Read()), HasSubstr("found more than 2 arguments"));
+  // 16 fragments that invoke the one before 100 times, and the first is empty: 100^15 invocations.
+  std::string many = "fragment f0( x: tensor<scalar> ) -> ( y: tensor<scalar> )\n{\n}\n";
+  for (int i = 1; i < 16; ++i) {
+    many +=
+        "fragment f" + std::to_string(i) + "( x: tensor<scalar> ) -> ( y: tensor<scalar> )\n{\n";
+    for (int k = 0; k < 100; ++k) many += "y = f" + std::to_string(i - 1) + "([x, x]);\n";
+    many += "}\n";
+  }
+  WriteBytes(
+      model.folder / "graph.nnef",
+      "version 1.0;\n" + many +
+          "graph net(x) -> (y)\n{\n    x = external<scalar>(shape = [2]);\n    y = f15(x);\n}\n");
+  EXPECT_THAT(ErrorOf(model.Read()), HasSubstr("too many operations"));
+  write("y = moved();");
+  EXPECT_THAT(ErrorOf(model.Read()), HasSubstr("has no argument 'x'"));
+}
+
 // NNEF aligns the first axes: [2] beside [2, 3] is [2, 1].
 TEST(Nnef, BroadcastsFromTheFirstAxis) {
   const Model model;
@@ -152,6 +202,39 @@ TEST(Nnef, ComesBackFromATarByteForByte) {
   EXPECT_EQ(TypeOf(*again, "x"), TypeOf(*read, "x"));
   EXPECT_EQ(TypeOf(*again, "w"), TypeOf(*read, "w"));
   EXPECT_EQ(*BytesOf(*Write(again->model, *FindKind("nnef"))), tar);
+}
+
+std::string Gzipped(const std::string& bytes) {
+  std::string packed(bytes.size() + 1024, '\0');
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string from = bytes;
+  stream.next_in = reinterpret_cast<Bytef*>(from.data());
+  stream.avail_in = static_cast<uInt>(from.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+TEST(Nnef, ReadsATarThatGzipCompressed) {
+  const Model model;
+  model.Graph(kVariable);
+  model.Binary("w.dat", Dat({2, 2}, 8, 3, std::string("\x7F\x81\x01\x02")));
+  const auto read = model.Read();
+  ASSERT_TRUE(read.has_value()) << ErrorOf(read);
+  const std::string tar = *BytesOf(*Write(read->model, *FindKind("nnef")));
+  const std::string packed = Gzipped(tar);
+  WriteBytes(model.folder / "m.tgz", packed);
+  const auto again = ReadFileAs(model.folder / "m.tgz");
+  ASSERT_TRUE(again.has_value()) << ErrorOf(again);
+  EXPECT_EQ(*BytesOf(*Write(again->model, *FindKind("nnef"))), tar);
+  WriteBytes(model.folder / "cut.tgz", packed.substr(0, packed.size() - 9));
+  EXPECT_THAT(ErrorOf(ReadFileAs(model.folder / "cut.tgz")), HasSubstr("damaged gzip"));
+  WriteBytes(model.folder / "text.gz", Gzipped(std::string(600, 'x')));
+  EXPECT_THAT(ErrorOf(ReadFileAs(model.folder / "text.gz")), HasSubstr("none of the kinds"));
 }
 
 TEST(NnefHostile, NamesTheLine) {

@@ -138,9 +138,7 @@ TEST(NBits, BringsTheColumnsOfAIntoTheOrderOfGIdx) {
 }
 
 // A model may have such nodes beside others.
-TEST(NBits, StaysWhereNoKernelReadsTheBitsOrWeightsAreLeftOut) {
-  OnnxMaker three = OneMatMulNBits({.bits = 3, .b = std::vector<std::uint8_t>(6), .scales = {1}});
-  EXPECT_THAT(OpTypes(Lifted(three.model)), ElementsAre("MatMulNBits"));
+TEST(NBits, StaysWhereWeightsAreLeftOut) {
   OnnxMaker none = OneMatMulNBits({.b = std::vector<std::uint8_t>(8), .scales = {1}});
   none.model.graph.initializers[0] =
       format::ToTensorData("b", *format::MakeTensor(ElementType::kUint8, {1, 1, 0}));
@@ -156,15 +154,6 @@ TEST(NBits, TakesTwoBitsFourToAByteAndEightBits) {
   EXPECT_THAT(std::vector<std::int64_t>(w.begin(), w.begin() + 4), ElementsAre(0, 1, 2, 3));
   NBits eight{.bits = 8, .b = std::vector<std::uint8_t>(16, 200), .scales = {1}};
   EXPECT_THAT(QuantizationOf(Lifted(OneMatMulNBits(eight).model), "b").offset, ElementsAre(128));
-}
-
-// -3 * (2 - 8) = 18, and 0 * (2 - 8) = 0: the codes stay.
-TEST(NBits, KeepsScalesOfAnySign) {
-  NBits c{.n = 2, .b = std::vector<std::uint8_t>(16, 0x22), .scales = {-3, 0}};
-  const format::Model lifted = Lifted(OneMatMulNBits(c).model);
-  EXPECT_THAT(QuantizationOf(lifted, "b").scale, ElementsAre(-3, 0));
-  EXPECT_THAT(QuantizationOf(lifted, "b").offset, ElementsAre(8, 8));
-  EXPECT_THAT(Weights(lifted), Each(2));
 }
 
 void ExpectSameInputs(const format::Model& before, const format::Model& after) {
@@ -187,6 +176,72 @@ format::Model WrittenBack(const format::Model& stock) {
   const auto written = Write(Lifted(stock), *FindKind("qoperator"), {});
   EXPECT_TRUE(written.has_value()) << Text(written.has_value() ? Error{} : written.error());
   return written.has_value() ? std::get<format::Model>(written->content) : format::Model{};
+}
+
+// Codes of other widths lie on from byte to byte, the lowest bit first. 3 bits: 1 + 2 * 8 + 7 * 64
+// is 0x1D1; 5: 1 + 2 * 32 + 21 * 1024 is 0x5441; 6: 1 + 2 * 64 + 33 * 4096 is 0x21081; 7: 1 + 2 *
+// 128 + 65 * 16384 is 0x104101.
+TEST(NBits, TakesOtherWidthsOverTheEndsOfBytes) {
+  struct Row {
+    std::int64_t bits;
+    std::vector<std::uint8_t> first;
+    std::int64_t third;
+    ElementType type;
+  };
+  const std::vector<Row> rows = {{3, {0xD1, 0x01}, 7, ElementType::kUint4Q},
+                                 {5, {0x41, 0x54}, 21, ElementType::kUint8Q},
+                                 {6, {0x81, 0x10, 0x02}, 33, ElementType::kUint8Q},
+                                 {7, {0x01, 0x41, 0x10}, 65, ElementType::kUint8Q}};
+  for (const Row& row : rows) {
+    NBits c{.bits = row.bits, .b = row.first, .scales = {1}};
+    c.b.resize(static_cast<std::size_t>(2 * row.bits));
+    c.b.back() = 0xF0;  // the highest bits of the last code
+    OnnxMaker maker = OneMatMulNBits(c);
+    const format::Model lifted = Lifted(maker.model);
+    EXPECT_EQ(ElementTypeOf(lifted, "b"), row.type);
+    EXPECT_THAT(QuantizationOf(lifted, "b").offset, ElementsAre(1 << (row.bits - 1)));
+    const std::vector<std::int64_t> w = Weights(lifted);
+    EXPECT_EQ(w[0], 1);
+    EXPECT_EQ(w[1], 2);
+    EXPECT_EQ(w[2], row.third);
+    EXPECT_EQ(w[3], 0);
+    EXPECT_EQ(w[15], row.bits == 3 ? 7 : 15 << (row.bits - 4));
+    ExpectSameInputs(maker.model, WrittenBack(maker.model));
+  }
+}
+
+// Three blocks a column, of zero points 1, 2 and 7 in 9 bits: a second byte has the highest.
+TEST(NBits, UnpacksZeroPointsOfThreeBits) {
+  NBits c{.k = 48, .bits = 3, .b = std::vector<std::uint8_t>(18, 0x92), .scales = {1, 2, 4}};
+  OnnxMaker maker = OneMatMulNBits(c);
+  maker.Initializer<std::uint8_t>("z", ElementType::kUint8, {1, 2}, {0xD1, 0x01});
+  maker.model.graph.nodes[0].inputs.push_back("z");
+  EXPECT_THAT(QuantizationOf(Lifted(maker.model), "b").offset, ElementsAre(1, 2, 7));
+  ExpectSameInputs(maker.model, WrittenBack(maker.model));
+}
+
+// Weights that were changed to have more bits than the former node are of as many as they need.
+TEST(NBits, WritesMoreBitsWhereCodesHaveThem) {
+  NBits c{.bits = 3, .b = std::vector<std::uint8_t>(6), .scales = {1}};
+  format::Model lifted = Lifted(OneMatMulNBits(c).model);
+  auto w = *format::LoadInitializer(lifted, "b");
+  w.bytes[0] = std::byte{0x0F};
+  const auto place = std::ranges::find(lifted.graph.initializers, "b", &format::TensorData::name);
+  *place = format::ToTensorData("b", w);
+  const auto written = Write(lifted, *FindKind("qoperator"), {});
+  ASSERT_TRUE(written.has_value()) << Text(written.error());
+  const auto& model = std::get<format::Model>(written->content);
+  EXPECT_EQ(model.graph.nodes[0].IntOr("bits", 0), 4);
+  EXPECT_EQ(format::Decode(*model.graph.FindInitializer("b"))->bytes[0], std::byte{0x0F});
+}
+
+// -3 * (2 - 8) = 18, and 0 * (2 - 8) = 0: the codes stay.
+TEST(NBits, KeepsScalesOfAnySign) {
+  NBits c{.n = 2, .b = std::vector<std::uint8_t>(16, 0x22), .scales = {-3, 0}};
+  const format::Model lifted = Lifted(OneMatMulNBits(c).model);
+  EXPECT_THAT(QuantizationOf(lifted, "b").scale, ElementsAre(-3, 0));
+  EXPECT_THAT(QuantizationOf(lifted, "b").offset, ElementsAre(8, 8));
+  EXPECT_THAT(Weights(lifted), Each(2));
 }
 
 TEST(NBits, GoesOutBitForBit) {
