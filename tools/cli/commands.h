@@ -136,7 +136,7 @@ struct QuantizeOptions : Reporting {
   std::string range = "minmax", weight_range = "minmax";
   std::string rules;
   std::string io = "float";
-  bool equalize = false, correct_bias = false;
+  bool equalize = false, correct_bias = false, act_order = false;
   std::string method = "nearest", gram;
   std::string target;             // an error or a size; empty: none
   std::vector<std::string> data;  // folders and files

@@ -141,6 +141,8 @@ Result<std::map<std::string, quantize::Gram>> ReadGrams(const QuantizeOptions& o
   if (options.method == "nearest" && !options.gram.empty())
     return Error{ErrorCode::kUsage, "--gram " + options.gram,
                  "needs --method gptq or coordinate-descent"};
+  if (options.method == "nearest" && options.act_order)
+    return Error{ErrorCode::kUsage, "--act-order", "needs --method gptq or coordinate-descent"};
   if (options.method == "nearest") return grams;
   if (options.gram.empty() && !options.data.empty() && options.correct_bias)
     return Error{ErrorCode::kUsage, "--bias-correction",
@@ -178,6 +180,7 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
   }
   QTX_ASSIGN_OR_RETURN(how.grams, ReadGrams(options));
   how.descend = options.method == "coordinate-descent";
+  how.act_order = options.act_order;
   QTX_ASSIGN_OR_RETURN(convert::Conversion source, ReadModel(options));
   QTX_RETURN_IF_ERROR(WidenHalves(source.model, options.model));
   std::unique_ptr<calibrate::Samples> samples;

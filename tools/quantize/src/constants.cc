@@ -133,7 +133,8 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
     least = LeastWeightScales(bias, x_scale);
   }
   QTX_ASSIGN_OR_RETURN(const Gram* gram, GramFor(node, plan, w.dims, axes));
-  auto stored = StoreWeights(w, plan.settings, axes, least, {gram, options_.descend});
+  auto stored =
+      StoreWeights(w, plan.settings, axes, least, {gram, options_.descend, options_.act_order});
   if (!stored.has_value()) return At(PlaceOfInitializer(weights), stored.error());
   const std::vector<float> scales = stored->tensor.quantization->scale;
   if (options_.correct_bias && plan.mode == Mode::kQuantized)

@@ -100,6 +100,7 @@ struct Options {
   /// errors of those before.
   MeasureSums measure_sums;
   bool descend = false;       // with sums: coordinate descent follows GPTQ (descent.h)
+  bool act_order = false;     // with sums: rows of large inputs are rounded first
   std::vector<Rule> rules;    // later rules override earlier ones
   bool quantized_io = false;  // quantize graph inputs and outputs too; else Casts convert them
   bool equalize = false;      // cross-layer equalization (equalize.cc)
