@@ -137,7 +137,7 @@ struct QuantizeOptions : Reporting {
   std::string rules;
   std::string io = "float";
   bool equalize = false, correct_bias = false, act_order = false;
-  std::string method = "nearest", gram;
+  std::string method = "nearest", awq = "none", gram;
   std::string target;             // an error or a size; empty: none
   std::vector<std::string> data;  // folders and files
   std::vector<std::string> shapes;

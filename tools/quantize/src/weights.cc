@@ -316,6 +316,21 @@ Result<StoredConstant> StoreWeights(const Tensor& weights, const Settings& setti
   return storing.Finish();
 }
 
+Tensor Dequantized(const Tensor& stored) {
+  const format::Quantization& q = *stored.quantization;
+  const format::ParameterMap map(q, stored.dims);
+  const std::vector<double> integers = format::StoredValues(stored);
+  Tensor real{.elem_type = format::ElementType::kFloat, .dims = stored.dims};
+  real.bytes.resize(integers.size() * sizeof(float));
+  const auto values = real.As<float>();
+  for (std::size_t i = 0; i < integers.size(); ++i) {
+    const std::int64_t p = map(static_cast<std::int64_t>(i));
+    values[i] = static_cast<float>(static_cast<double>(format::ScaleAt(q, p)) *
+                                   (integers[i] - format::OffsetAt(q, p)));
+  }
+  return real;
+}
+
 Result<Tensor> StoreConstant(const Tensor& real, const TypeSpec& spec,
                              const Parameters& parameters) {
   const auto values = real.As<float>();

@@ -36,6 +36,9 @@ Result<StoredConstant> StoreWeights(const format::Tensor& weights, const Setting
                                     const WeightAxes& axes, std::span<const float> least_scales,
                                     const WeightRounding& rounding = {});
 
+/// The reals of stored values, each rounded to binary32.
+format::Tensor Dequantized(const format::Tensor& stored);
+
 /// A constant operand with given parameters.  Errors: kInvalid for a value that is not finite.
 Result<format::Tensor> StoreConstant(const format::Tensor& real, const TypeSpec& spec,
                                      const Parameters& parameters);
