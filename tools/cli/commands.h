@@ -147,8 +147,8 @@ struct QuantizeOptions : Reporting {
   std::string range = "minmax", weight_range = "minmax";
   std::string rules;
   std::string io = "float";
-  bool equalize = false, correct_bias = false;
-  std::string method = "nearest", gram;
+  bool equalize = false, correct_bias = false, act_order = false;
+  std::string method = "nearest", awq = "none", gram;
   std::string target;             // an error or a size; empty: none
   std::vector<std::string> data;  // folders and files
   std::vector<std::string> shapes;

@@ -344,6 +344,16 @@ void AddQuantize(CLI::App& app, QuantizeOptions& options) {
           "for the errors of the layers before)")
       ->check(CLI::IsMember({"nearest", "gptq", "coordinate-descent"}))
       ->capture_default_str();
+  command
+      ->add_option("--awq", options.awq,
+                   "Factors of the input channels of weights, searched by the sums; the inputs are "
+                   "divided by them in the constants before them (fold), or also by a Mul where "
+                   "there are none (mul); needs --gram or --data")
+      ->check(CLI::IsMember({"none", "fold", "mul"}))
+      ->capture_default_str();
+  command->add_flag("--act-order", options.act_order,
+                    "With --method: round the weights of the largest inputs first; scales of "
+                    "blocks are those of the weights as they were");
   command->add_option("--target", options.target,
                       "The least SQNR of the outputs on --data, such as 30dB, or the largest file, "
                       "such as 1.5MB: other types for as few nodes as it takes");

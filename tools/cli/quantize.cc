@@ -135,21 +135,24 @@ std::string NoteOn(const quantize::Found& found, const quantize::Target& target)
                             found.wide, found.real, found.narrow, found.tried);
 }
 
-// Sums for GPTQ; none where weights are rounded to nearest.
+// Sums for --method and --awq; none where neither is asked for.
 Result<std::map<std::string, quantize::Gram>> ReadGrams(const QuantizeOptions& options) {
   std::map<std::string, quantize::Gram> grams;
-  if (options.method == "nearest" && !options.gram.empty())
+  const bool rounds = options.method != "nearest", scales = options.awq != "none";
+  const std::string who = rounds ? "--method " + options.method : "--awq " + options.awq;
+  if (!rounds && !scales && !options.gram.empty())
     return Error{ErrorCode::kUsage, "--gram " + options.gram,
-                 "needs --method gptq or coordinate-descent"};
-  if (options.method == "nearest") return grams;
-  if (options.gram.empty() && !options.data.empty() && options.correct_bias)
+                 "needs --method gptq or coordinate-descent, or --awq"};
+  if (!rounds && options.act_order)
+    return Error{ErrorCode::kUsage, "--act-order", "needs --method gptq or coordinate-descent"};
+  if (!rounds && !scales) return grams;
+  if (rounds && options.gram.empty() && !options.data.empty() && options.correct_bias)
     return Error{ErrorCode::kUsage, "--bias-correction",
                  "takes the mean error of weights that --method " + options.method +
                      " with --data does not leave"};
   if (options.gram.empty() && !options.data.empty()) return grams;
   if (options.gram.empty())
-    return Error{ErrorCode::kUsage, "--method " + options.method,
-                 "needs --gram, which qtx calibrate writes, or --data"};
+    return Error{ErrorCode::kUsage, who, "needs --gram, which qtx calibrate writes, or --data"};
   if (options.equalize)
     return Error{ErrorCode::kUsage, "--equalize", "changes the inputs that --gram has sums of"};
   QTX_ASSIGN_OR_RETURN(const format::Model file, LoadModel(options.gram));
@@ -177,7 +180,13 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
     QTX_ASSIGN_OR_RETURN(how.rules, quantize::ParseRules(text, options.rules));
   }
   QTX_ASSIGN_OR_RETURN(how.grams, ReadGrams(options));
-  how.descend = options.method == "coordinate-descent";
+  how.rounding = options.method == "nearest" ? quantize::Rounding::kNearest
+                 : options.method == "gptq"  ? quantize::Rounding::kGptq
+                                             : quantize::Rounding::kDescent;
+  how.awq = options.awq == "none"   ? quantize::Awq::kNone
+            : options.awq == "fold" ? quantize::Awq::kFold
+                                    : quantize::Awq::kMultiply;
+  how.act_order = options.act_order;
   QTX_ASSIGN_OR_RETURN(convert::Conversion source, ReadModel(options));
   QTX_RETURN_IF_ERROR(WidenHalves(source.model, options.model));
   std::unique_ptr<calibrate::Samples> samples;
@@ -188,7 +197,7 @@ Result<QuantizeOutcome> Perform(const QuantizeOptions& options, quantize::Settin
     how.measure = [&samples, &options, &progress](const format::Model& model) {
       return Measure(model, *samples, options.model, progress);
     };
-    if (options.method != "nearest" && options.gram.empty())
+    if ((options.method != "nearest" || options.awq != "none") && options.gram.empty())
       how.measure_sums = SumsOver(*samples, options.model, progress);
     if (!HasStatistics(source.model)) {
       QTX_ASSIGN_OR_RETURN(source.model, how.measure(source.model));

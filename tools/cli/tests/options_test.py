@@ -433,6 +433,8 @@ class Rounding(Case):
 
     def test_sums_and_bias_correction_are_refused_where_they_do_not_go_together(self):
         for words, message in ((["--method", "gptq"], "--method gptq: needs --gram, which qtx calibrate writes, or --data\n"),
+                               (["--awq", "mul"], "--awq mul: needs --gram, which qtx calibrate writes, or --data\n"),
+                               (["--act-order"], "--act-order: needs --method gptq or coordinate-descent\n"),
                                (["--method", "gptq", "--data", "x.npy", "--bias-correction"],
                                 "--bias-correction: takes the mean error of weights that --method gptq with --data does not leave\n")):
             self.run_qtx("quantize", "m.onnx", *words, "-o", "q.onnx", status=2)

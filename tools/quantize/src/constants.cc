@@ -23,22 +23,6 @@ std::string MethodText(const std::vector<ChosenRange>& ranges) {
   return ranges.empty() ? "" : ", " + ToText(ranges[0].method);
 }
 
-// The reals of integers, each rounded to binary32.
-Tensor Dequantized(const Tensor& stored) {
-  const format::Quantization& q = *stored.quantization;
-  const format::ParameterMap map(q, stored.dims);
-  const std::vector<double> integers = format::StoredValues(stored);
-  Tensor real{.elem_type = format::ElementType::kFloat, .dims = stored.dims};
-  real.bytes.resize(integers.size() * sizeof(float));
-  const auto values = real.As<float>();
-  for (std::size_t i = 0; i < integers.size(); ++i) {
-    const std::int64_t p = map(static_cast<std::int64_t>(i));
-    values[i] = static_cast<float>(static_cast<double>(format::ScaleAt(q, p)) *
-                                   (integers[i] - format::OffsetAt(q, p)));
-  }
-  return real;
-}
-
 }  // namespace
 
 std::string Constants::Replace(const std::string& name, Tensor tensor,
@@ -91,7 +75,8 @@ void Constants::Correct(const Node& node, const Tensor& real, const Tensor& stor
 Result<const Gram*> Constants::GramFor(const Node& node, const NodePlan& plan,
                                        const format::Dims& dims, const WeightAxes& axes) {
   const auto rows = graph::RowsOf(node, dims);
-  if (!rows || !axes.reduced || !format::IsIntegerStorage(plan.settings.weights.type.storage))
+  if (options_.rounding == Rounding::kNearest || !rows || !axes.reduced ||
+      !format::IsIntegerStorage(plan.settings.weights.type.storage))
     return nullptr;
   const Gram* gram = nullptr;
   const bool computed = index_.Initializer(node.inputs[0]) == nullptr;
@@ -133,16 +118,17 @@ Result<void> Constants::StoreProduct(Node& node, const NodePlan& plan, const Val
     least = LeastWeightScales(bias, x_scale);
   }
   QTX_ASSIGN_OR_RETURN(const Gram* gram, GramFor(node, plan, w.dims, axes));
-  auto stored = StoreWeights(w, plan.settings, axes, least, {gram, options_.descend});
+  const bool descends = options_.rounding == Rounding::kDescent;
+  auto stored = StoreWeights(w, plan.settings, axes, least, {gram, descends, options_.act_order});
   if (!stored.has_value()) return At(PlaceOfInitializer(weights), stored.error());
   const std::vector<float> scales = stored->tensor.quantization->scale;
   if (options_.correct_bias && plan.mode == Mode::kQuantized)
     Correct(node, w, stored->tensor, fits ? &bias : nullptr);
   Change(weights, Dequantized(stored->tensor));
-  const std::string why = options_.grams.empty() && !options_.measure_sums ? ""
-                          : gram == nullptr                                ? ", to nearest"
-                          : options_.descend                               ? ", coordinate descent"
-                                                                           : ", GPTQ";
+  const std::string why = options_.rounding == Rounding::kNearest ? ""
+                          : gram == nullptr                       ? ", to nearest"
+                          : descends                              ? ", coordinate descent"
+                                                                  : ", GPTQ";
   node.inputs[1] = Replace(weights, std::move(stored->tensor), std::move(stored->ranges), why);
   if (stored->levels) levels_.insert_or_assign(node.inputs[1], *std::move(stored->levels));
   if (!HasInput(node, plan.row->bias)) return {};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 namespace qtx::quantize {
 namespace {
@@ -32,7 +34,31 @@ Result<void> Factor(std::vector<double>& h, std::size_t size) {
   return {};
 }
 
+// The sums of rows in another order, in which `order` names them.
+Gram Reordered(const Gram& gram, const std::vector<std::size_t>& order) {
+  const auto size = static_cast<std::size_t>(gram.size);
+  Gram result{.size = gram.size};
+  result.sums.reserve(gram.sums.size());
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = i; j < size; ++j) {
+      const auto [first, second] = std::minmax(order[i], order[j]);
+      result.sums.push_back(gram.sums[first * size - first * (first + 1) / 2 + second]);
+    }
+  }
+  return result;
+}
+
 }  // namespace
+
+std::vector<std::size_t> ByDiagonal(const Gram& gram) {
+  const auto size = static_cast<std::size_t>(gram.size);
+  std::vector<double> diagonal(size);
+  for (std::size_t i = 0, next = 0; i < size; next += size - i++) diagonal[i] = gram.sums[next];
+  std::vector<std::size_t> order(size);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return diagonal[i]; });
+  return order;
+}
 
 Result<std::vector<double>> DampedSums(const Gram& gram) {
   const auto size = static_cast<std::size_t>(gram.size);
@@ -100,22 +126,29 @@ Result<void> Retarget(const Gram& gram, std::vector<double>& weights) {
 
 Result<void> RoundRows(const Gram& gram, std::vector<double>& weights,
                        const RowRounding& rounding) {
-  QTX_ASSIGN_OR_RETURN(const std::vector<double> u, InverseFactor(gram));
   const auto size = static_cast<std::size_t>(gram.size);
+  std::vector<std::size_t> order = rounding.order;
+  if (order.empty()) {
+    order.resize(size);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+  }
+  QTX_ASSIGN_OR_RETURN(const std::vector<double> u, InverseFactor(Reordered(gram, order)));
   const std::size_t columns = weights.size() / size;
   std::vector<double> errors(columns);
-  for (std::size_t k = 0; k < size; ++k) {
+  for (std::size_t turn = 0; turn < size; ++turn) {
+    const std::size_t k = order[turn];
     QTX_RETURN_IF_ERROR(rounding.begin(static_cast<std::int64_t>(k)));
     for (std::size_t c = 0; c < columns; ++c) {
       const double value = weights[k * columns + c];
       const double stored = rounding.stored(
           static_cast<std::int64_t>(k), static_cast<std::int64_t>(c), static_cast<float>(value));
-      errors[c] = (value - stored) / u[k * size + k];
+      errors[c] = (value - stored) / u[turn * size + turn];
     }
-    for (std::size_t j = k + 1; j < size; ++j) {
-      const double factor = u[k * size + j];
+    for (std::size_t j = turn + 1; j < size; ++j) {
+      const double factor = u[turn * size + j];
       if (factor == 0) continue;
-      for (std::size_t c = 0; c < columns; ++c) weights[j * columns + c] -= errors[c] * factor;
+      double* const row = &weights[order[j] * columns];
+      for (std::size_t c = 0; c < columns; ++c) row[c] -= errors[c] * factor;
     }
   }
   return {};

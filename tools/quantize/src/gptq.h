@@ -32,12 +32,18 @@ Result<std::vector<double>> InverseFactor(const Gram& gram);
 /// REQUIRES: one group; gram.cross has gram.size^2 elements.  Errors: those of InverseFactor.
 Result<void> Retarget(const Gram& gram, std::vector<double>& weights);
 
+/// The rows by their sums of squares, the greatest first, of equal ones the first: those that
+/// matter most are rounded while all others can make up for them (act-order, desc_act). Source:
+/// IST-DASLab/gptq, gptq.py, fasterquant.
+std::vector<std::size_t> ByDiagonal(const Gram& gram);
+
 /// How the rows of a matrix become stored values.
 struct RowRounding {
   /// Called before row `k` is rounded, with the matrix as it is then.
   std::function<Result<void>(std::int64_t k)> begin;
   /// The real that is stored for element (k, column), whose value is `real`.
   std::function<double(std::int64_t k, std::int64_t column, float real)> stored;
+  std::vector<std::size_t> order = {};  // in which rows are rounded; empty: as they are
 };
 
 /// Changes `weights`, [gram.size, columns] row-major, into the values that each was rounded from:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "awq.h"
 #include "bias_correction.h"
 #include "equalize.h"
 #include "fold.h"
@@ -58,7 +59,7 @@ MeasureSums MeasureOf(const format::FlatModel& flat, const MeasureSums& measure)
 }
 
 // `flat` is read, and the result is a flat form.
-Result<Quantized> QuantizeFlat(const format::FlatModel& flat, const Options& options) {
+Result<Quantized> QuantizeFlat(const format::FlatModel& flat, Options options) {
   const format::Model& model = flat.model();
   const format::Inference inference(flat);
   Quantized result{.model = model};
@@ -66,6 +67,7 @@ Result<Quantized> QuantizeFlat(const format::FlatModel& flat, const Options& opt
   Ledger ledger;
   QTX_RETURN_IF_ERROR(Fold(result.model, ledger));
   if (options.equalize) QTX_RETURN_IF_ERROR(Equalize(result.model, options, ledger));
+  if (options.awq != Awq::kNone) QTX_RETURN_IF_ERROR(ScaleInputs(result.model, options, ledger));
   if (options.correct_bias) QTX_RETURN_IF_ERROR(EnsureMeans(result.model, options));
   result.real = result.model;
   QTX_ASSIGN_OR_RETURN(auto plans, PlanNodes(GraphIndex(result.model), inference, options, ledger));
@@ -93,7 +95,7 @@ Result<Quantized> Quantize(const format::Model& model, const Options& options) {
   Options nested = options;
   nested.measure = MeasureOf(flat, options.measure);
   nested.measure_sums = MeasureOf(flat, options.measure_sums);
-  auto result = QuantizeFlat(flat, nested);
+  auto result = QuantizeFlat(flat, std::move(nested));
   if (!result.has_value()) return flat.Readable(std::move(result).error());
   QTX_ASSIGN_OR_RETURN(result->model, flat.Nest(std::move(result->model)));
   QTX_ASSIGN_OR_RETURN(result->real, flat.Nest(std::move(result->real)));

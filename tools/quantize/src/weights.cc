@@ -203,19 +203,25 @@ Result<void> Storing::RoundGroup(const WeightRounding& rounding, std::int64_t fi
   }
   if (!gram.cross.empty()) QTX_RETURN_IF_ERROR(Retarget(gram, matrix));
   const std::vector<double> reals = rounding.descends ? matrix : std::vector<double>();
-  const bool blocks = q_.axis.size() == 2;
-  const auto begin = [&](std::int64_t k) -> Result<void> {
-    return blocks && k % settings_.weights.block == 0 ? ChooseBlock(matrix, k, first, count)
-                                                      : Result<void>();
+  const auto choose = [&](std::int64_t k) -> Result<void> {
+    return q_.axis.size() == 2 && k % settings_.weights.block == 0
+               ? ChooseBlock(matrix, k, first, count)
+               : Result<void>();
   };
-  const auto stored = [&](std::int64_t k, std::int64_t column, float real) {
+  RowRounding rows{.begin = choose};
+  if (rounding.by_diagonal) {
+    for (std::int64_t k = 0; k < gram.size; ++k) QTX_RETURN_IF_ERROR(choose(k));
+    rows.begin = [](std::int64_t) { return Result<void>(); };
+    rows.order = ByDiagonal(gram);
+  }
+  rows.stored = [&](std::int64_t k, std::int64_t column, float real) {
     const std::size_t at = At(k, first + column);
     values_[at] = real;
     const Parameters own = Of(static_cast<std::size_t>(map(static_cast<std::int64_t>(at))));
     return static_cast<double>(own.scale) *
            static_cast<double>(StoredFloat(real, own, stored_) - own.offset);
   };
-  QTX_RETURN_IF_ERROR(RoundRows(gram, matrix, {begin, stored}));
+  QTX_RETURN_IF_ERROR(RoundRows(gram, matrix, rows));
   return rounding.descends ? DescendAll(gram, reals, first) : Result<void>();
 }
 
@@ -275,7 +281,8 @@ Result<void> Storing::RoundBy(const WeightRounding& rounding) {
       const auto cross = gram.cross.begin() + group * gram.size * gram.size;
       own.cross.assign(cross, cross + gram.size * gram.size);
     }
-    QTX_RETURN_IF_ERROR(RoundGroup({&own, rounding.descends}, group * count, count));
+    QTX_RETURN_IF_ERROR(
+        RoundGroup({&own, rounding.descends, rounding.by_diagonal}, group * count, count));
   }
   return {};
 }
@@ -307,6 +314,21 @@ Result<StoredConstant> StoreWeights(const Tensor& weights, const Settings& setti
   QTX_RETURN_IF_ERROR(storing.ChooseAll());
   if (rounding.gram != nullptr) QTX_RETURN_IF_ERROR(storing.RoundBy(rounding));
   return storing.Finish();
+}
+
+Tensor Dequantized(const Tensor& stored) {
+  const format::Quantization& q = *stored.quantization;
+  const format::ParameterMap map(q, stored.dims);
+  const std::vector<double> integers = format::StoredValues(stored);
+  Tensor real{.elem_type = format::ElementType::kFloat, .dims = stored.dims};
+  real.bytes.resize(integers.size() * sizeof(float));
+  const auto values = real.As<float>();
+  for (std::size_t i = 0; i < integers.size(); ++i) {
+    const std::int64_t p = map(static_cast<std::int64_t>(i));
+    values[i] = static_cast<float>(static_cast<double>(format::ScaleAt(q, p)) *
+                                   (integers[i] - format::OffsetAt(q, p)));
+  }
+  return real;
 }
 
 Result<Tensor> StoreConstant(const Tensor& real, const TypeSpec& spec,

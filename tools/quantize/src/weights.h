@@ -23,17 +23,21 @@ struct StoredConstant {
 struct WeightRounding {
   const Gram* gram = nullptr;  // of as many columns as weights make an output, for each group
   bool descends = false;
+  bool by_diagonal = false;  // GPTQ in the order of ByDiagonal
 };
 
 /// `weights` (FLOAT) by `settings`; where they have no such axis, per tensor. `least_scales`: for
 /// each output channel a scale that must not be fallen below, or empty.
-/// By GPTQ the scales of a block are those of its weights as they are when its turn comes, others
-/// those of the weights.
+/// By GPTQ the scales of a block are those of its weights as they are when its turn comes, or, with
+/// `by_diagonal`, where blocks have no turns, before any is rounded; others those of the weights.
 /// Errors: kInvalid for a value that is not finite; those of RangeOf, ChooseParameters and
 /// RoundRows.
 Result<StoredConstant> StoreWeights(const format::Tensor& weights, const Settings& settings,
                                     const WeightAxes& axes, std::span<const float> least_scales,
                                     const WeightRounding& rounding = {});
+
+/// The reals of stored values, each rounded to binary32.
+format::Tensor Dequantized(const format::Tensor& stored);
 
 /// A constant operand with given parameters.  Errors: kInvalid for a value that is not finite.
 Result<format::Tensor> StoreConstant(const format::Tensor& real, const TypeSpec& spec,

@@ -103,6 +103,46 @@ TEST(StoreWeights, RoundsEachGroupOfAConvByItsOwnSums) {
   }
 }
 
+TEST(ByDiagonal, PutsTheGreatestFirstAndEqualOnesInOrder) {
+  EXPECT_EQ(ByDiagonal({3, {2, 9, 9, 5, 9, 2}}), (std::vector<std::size_t>{1, 0, 2}));
+}
+
+// Damping adds 1 % of the mean diagonal, 100, so that a is 101 and 201. As they are, row 0 becomes
+// 0 and row 1 0.4 + 0.4 * 99 / 201 = 0.597, so 1; by the diagonal row 1 becomes 0, and row 0 0.4 +
+// 0.4 * 99 / 101 = 0.79, so 1.
+TEST(StoreWeights, RoundsTheRowOfTheLargestInputsFirst) {
+  const Gram gram{3, {100, 99, 0, 200, 0, 0}};
+  Tensor w = *format::MakeTensor(ElementType::kFloat, {3, 1});
+  std::ranges::copy(std::vector<float>{0.4F, 0.4F, 7}, w.As<float>().begin());
+  for (const char* text : {"int4", "int4:block=3"}) {
+    Settings settings;
+    settings.weights = *ParseWeights(text);
+    const WeightAxes axes{.output = 1, .reduced = 0};
+    const auto as_they_are = StoreWeights(w, settings, axes, {}, {&gram});
+    const auto ordered = StoreWeights(w, settings, axes, {}, {&gram, false, true});
+    ASSERT_TRUE(as_they_are.has_value() && ordered.has_value());
+    EXPECT_EQ(format::UnpackInt32(as_they_are->tensor), (std::vector<std::int32_t>{0, 1, 7}));
+    EXPECT_EQ(format::UnpackInt32(ordered->tensor), (std::vector<std::int32_t>{1, 0, 7})) << text;
+  }
+}
+
+// Row 0 gives 0.4 * 99 / 100.5 to row 3, in the next block: 7.39, a scale of 1.06 by turns. Blocks
+// without turns have the scales of the weights as they were.
+TEST(StoreWeights, KeepsTheScalesOfBlocksWhereRowsHaveAnotherOrder) {
+  const Gram gram{4, {100, 0, 0, 99, 0, 0, 0, 0, 0, 100}};
+  Tensor w = *format::MakeTensor(ElementType::kFloat, {4, 1});
+  std::ranges::copy(std::vector<float>{0.4F, 7, 7, 7}, w.As<float>().begin());
+  Settings settings;
+  settings.weights = *ParseWeights("int4:block=2");
+  const WeightAxes axes{.output = 1, .reduced = 0};
+  const auto by_turns = StoreWeights(w, settings, axes, {}, {&gram});
+  const auto ordered = StoreWeights(w, settings, axes, {}, {&gram, false, true});
+  ASSERT_TRUE(by_turns.has_value() && ordered.has_value());
+  EXPECT_NEAR(by_turns->tensor.quantization->scale[1], (7 + 0.4 * 99 / 100.5) / 7, 1e-6);
+  EXPECT_EQ(ordered->tensor.quantization->scale, (std::vector<float>{1, 1}));
+  EXPECT_EQ(format::UnpackInt32(ordered->tensor), (std::vector<std::int32_t>{0, 7, 7, 7}));
+}
+
 TEST(StoreWeights, RoundsRowsWithoutCorrelationToNearest) {
   Tensor w = *format::MakeTensor(ElementType::kFloat, {3, 2});
   const std::vector<float> values = {0.4F, -2.6F, 0.6F, 1.5F, 7, -7};

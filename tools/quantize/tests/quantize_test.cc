@@ -270,6 +270,7 @@ TEST(Quantize, RoundsEachProductForWhatThoseBeforeItLeave) {
   std::vector<std::string> asked;
   Options options;
   options.settings = {*ParseActivations("float"), *ParseWeights("int4:per-tensor")};
+  options.rounding = Rounding::kGptq;
   options.measure_sums = [&](const Model& real, const Model& changed,
                              const Node& node) -> Result<Gram> {
     asked.push_back(node.inputs[0]);
@@ -297,6 +298,7 @@ TEST(Quantize, RoundsAProductOfConstantsToNearest) {
                                 std::vector<Tensor>{Floats({1, 1}, {1.0F})});
   Options options;
   options.settings = {*ParseActivations("float"), *ParseWeights("int4")};
+  options.rounding = Rounding::kGptq;
   options.measure_sums = [](const Model&, const Model&, const Node& node) -> Result<Gram> {
     return Error{ErrorCode::kInternal, node.inputs[0], "is no value that a node computes"};
   };

@@ -6,8 +6,9 @@
 Random MatMul and Gemm layers with correlated inputs, dead columns and outliers: calibrated in one run and in 8
 shards, whose files must be equal; then quantized. Three things are held: the sums against integers of Python, the
 codes against numpy's (as the paper has them: the inverse of the damped Hessian, its upper Cholesky factor, one row
-after the other; scales by this folder's README), and the error ||XW - XQ|| on inputs that calibration has not seen
-against that of rounding to nearest. Codes may differ where numpy's value lies within 1e-6 of a tie; the rows after
+after the other, or, for --act-order, by the diagonal of the Hessian and with the scales of blocks as they were; scales
+by this folder's README), and the error ||XW - XQ|| on inputs that calibration has not seen against that of rounding to
+nearest. Codes may differ where numpy's value lies within 1e-6 of a tie; the rows after
 such a one are not compared. Of coordinate descent what it promises is held (descent.py)."""
 import pathlib
 import subprocess
@@ -86,30 +87,34 @@ def parameters(values, low, high, unsigned):
     return (np.float64(up(scale)) if scale > 0 else 1.0), 0
 
 
-def gptq(w, hessian, kind, all_weights=None, originals=None):
-    """The stored reals, and how far each value was from a tie. `all_weights`: those of all groups, where one scale serves all;
-    `originals`: whose scales are taken without blocks, by default w."""
+def gptq(w, hessian, kind, all_weights=None, originals=None, act_order=False):
+    """The stored reals, how far each value was from a tie, and the turn of each row. `all_weights`: those of all groups, where one
+    scale serves all; `originals`: whose scales are taken without blocks, by default w."""
     low, high, unsigned, block, whole = type_of(kind)
     size, columns = w.shape
     w = w.astype(np.float64).copy()
     originals = w if originals is None else originals
     whole = (w if all_weights is None else all_weights) if whole else None
     h = hessian.copy()
+    order = np.argsort(-np.diag(h), kind='stable') if act_order else np.arange(size)
+    static = [[parameters(w[k:k + block, c].astype(np.float32), low, high, unsigned) for c in range(columns)] for k in range(0, size, block)] if block else []
     h += 0.01 * (np.mean(np.diag(h)) or 1) * np.eye(size)
-    u = np.linalg.cholesky(np.linalg.inv(h)).T
+    u = np.linalg.cholesky(np.linalg.inv(h[np.ix_(order, order)])).T
     codes, scales, offsets, ties = (np.zeros((size, columns)) for _ in range(4))
     one = [parameters(originals[:, c] if whole is None else whole, low, high, unsigned) for c in range(columns)]
-    for k in range(size):
-        if block and k % block == 0:
+    for turn, k in enumerate(order):
+        if block and act_order:
+            one = static[k // block]
+        elif block and k % block == 0:
             one = [parameters(w[k:k + block, c].astype(np.float32), low, high, unsigned) for c in range(columns)]
         scale, offset = np.array([p[0] for p in one]), np.array([p[1] for p in one])
         at = w[k] / scale
         codes[k] = np.clip(np.rint(at) + offset, low, high)
         scales[k], offsets[k] = scale, offset
         ties[k] = np.abs(np.abs(at - np.floor(at)) - 0.5)
-        error = (w[k] - scale * (codes[k] - offset)) / u[k, k]
-        w[k + 1:] -= np.outer(u[k, k + 1:], error)
-    return scales * (codes - offsets), ties
+        error = (w[k] - scale * (codes[k] - offset)) / u[turn, turn]
+        w[order[turn + 1:]] -= np.outer(u[turn, turn + 1:], error)
+    return scales * (codes - offsets), ties, np.argsort(order)
 
 
 def stored(qtx, model, folder):
@@ -132,6 +137,16 @@ def stored(qtx, model, folder):
 
 def reals(parts):
     return parts[1] * (parts[0] - parts[2])
+
+
+def agree(ours, expected, place):
+    """How many weights differ, which must come after a tie."""
+    theirs, ties, turns = expected
+    close = np.argwhere(ties < 1e-6)
+    differ = np.argwhere(~np.isclose(ours, theirs, rtol=1e-6, atol=1e-9))
+    free = [d for d in differ if not any(c[1] == d[1] and turns[c[0]] <= turns[d[0]] for c in close)]
+    assert not free, (place, free[:3], ours[tuple(free[0])], theirs[tuple(free[0])])
+    return len(differ)
 
 
 def run(qtx, rng, case, folder):
@@ -165,21 +180,18 @@ def run(qtx, rng, case, folder):
         common = [folder / 'measured.onnx', '--activations', 'float', '--weights', kind, '-q']
         call(qtx, 'quantize', *common, '-o', folder / 'near.onnx')
         call(qtx, 'quantize', *common, '-o', folder / 'gptq.onnx', '--method', 'gptq', '--gram', folder / 'gram.onnx')
+        call(qtx, 'quantize', *common, '-o', folder / 'order.onnx', '--method', 'gptq', '--gram', folder / 'gram.onnx', '--act-order')
         call(qtx, 'quantize', *common, '-o', folder / 'descent.onnx', '--method', 'coordinate-descent', '--gram', folder / 'gram.onnx')
-        near, ours, down = (stored(qtx, folder / f'{name}.onnx', folder) for name in ('near', 'gptq', 'descent'))
-        near, ours, *parts = (v.T if transposed else v for v in (reals(near), reals(ours), *down))
+        near, ours, ordered, down = (stored(qtx, folder / f'{name}.onnx', folder) for name in ('near', 'gptq', 'order', 'descent'))
+        near, ours, ordered, *parts = (v.T if transposed else v for v in (reals(near), reals(ours), reals(ordered), *down))
         hold(w.astype(np.float64), hessian, parts, (near, ours), type_of(kind)[:2])
-        theirs, ties = gptq(w, hessian, kind)
-        close = np.argwhere(ties < 1e-6)
-        differ = np.argwhere(~np.isclose(ours, theirs, rtol=1e-6, atol=1e-9))
-        free = [d for d in differ if not any(c[1] == d[1] and c[0] <= d[0] for c in close)]
-        assert not free, (case, kind, free[:3], ours[tuple(free[0])], theirs[tuple(free[0])])
-        errors = [np.linalg.norm(held @ (w - q)) for q in (near, ours, reals(parts))]
-        assert errors[1] < errors[0], (case, kind, errors)
-        spared += len(differ)
-        row.append(f'{kind} {errors[1] / errors[0]:.2f}, {errors[2] / errors[0]:.2f}')
-    print(f'case {case}: {len(KINDS)} x {w.size} weights agree but for {spared} after a tie; error of GPTQ and of coordinate descent over that of rounding to nearest: ' + ', '.join(row))
-    return len(KINDS) * w.size
+        spared += agree(ours, gptq(w, hessian, kind), (case, kind)) + agree(ordered, gptq(w, hessian, kind, act_order=True), (case, kind, 'act-order'))
+        errors = [np.linalg.norm(held @ (w - q)) for q in (near, ours, ordered, reals(parts))]
+        assert max(errors[1:3]) < errors[0], (case, kind, errors)
+        row.append(f'{kind} ' + ', '.join(f'{e / errors[0]:.2f}' for e in errors[1:]))
+    print(f'case {case}: 2 x {len(KINDS)} x {w.size} weights agree but for {spared} after a tie; error of GPTQ, of that with --act-order and of '
+          'coordinate descent over that of rounding to nearest: ' + ', '.join(row))
+    return 2 * len(KINDS) * w.size
 
 
 def main():

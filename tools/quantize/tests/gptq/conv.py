@@ -128,7 +128,7 @@ def by_numpy(w, hessians, kind):
     for g in range(len(hessians)):
         own = slice(g * outputs, (g + 1) * outputs)
         whole = flat if kind.endswith('per-tensor') else None
-        q, t = gptq(flat[:, own], hessians[g], kind, whole)
+        q, t, _ = gptq(flat[:, own], hessians[g], kind, whole)
         result[own], ties[own] = q.T.reshape(w[own].shape), t.T.reshape(w[own].shape)
     return result, ties
 

@@ -102,7 +102,7 @@ def run(qtx, rng, folder):
                 w = weights[layer].astype(np.float64)
                 target = np.linalg.solve(h + extra, (changed.T @ y + extra) @ w)
                 if method == 'gptq':
-                    theirs, ties = gptq(target, h, kind, originals=w)
+                    theirs, ties, _ = gptq(target, h, kind, originals=w)
                     close = np.argwhere(ties < 1e-5)
                     differ = np.argwhere(~np.isclose(ours[layer], theirs, rtol=1e-5, atol=1e-7))
                     free = [d for d in differ if not any(c[1] == d[1] and c[0] <= d[0] for c in close)]

@@ -90,16 +90,29 @@ struct Gram {
 using MeasureSums = std::function<Result<Gram>(
     const format::Model& real, const format::Model& changed, const format::Node& node)>;
 
+/// How weights are rounded for which there are sums.
+enum class Rounding {
+  kNearest,
+  kGptq,     // gptq.h
+  kDescent,  // coordinate descent, which goes on from there (descent.h)
+};
+
+/// Whether weights get AWQ's factors (awq.h), and what becomes of values that constants before them
+/// cannot divide.
+enum class Awq { kNone, kFold, kMultiply };
+
 struct Options {
   Settings settings;
-  /// By the name of graph::RowsOf in the model's flat form. Not empty: the integer weights of
-  /// MatMul, Gemm and Conv are rounded by GPTQ (gptq.h); the ledger names those without sums, which
-  /// are rounded to nearest.
+  /// By these the integer weights of MatMul, Gemm and Conv are rounded; the ledger names those
+  /// without sums, which are rounded to nearest.
+  Rounding rounding = Rounding::kNearest;
+  Awq awq = Awq::kNone;  // needs sums, too
+  /// By the name of graph::RowsOf in the model's flat form.
   std::map<std::string, Gram> grams;
   /// In the place of `grams`: called for one node after the other, so that each makes up for the
   /// errors of those before.
   MeasureSums measure_sums;
-  bool descend = false;       // with sums: coordinate descent follows GPTQ (descent.h)
+  bool act_order = false;     // GPTQ rounds the rows of large inputs first
   std::vector<Rule> rules;    // later rules override earlier ones
   bool quantized_io = false;  // quantize graph inputs and outputs too; else Casts convert them
   bool equalize = false;      // cross-layer equalization (equalize.cc)
