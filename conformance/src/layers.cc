@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "compare.h"
 #include "differential_tester.h"
 #include "guarded.h"
+#include "qtx/format/encoding.h"
+#include "qtx/format/levels.h"
 #include "test_model.h"
 
 namespace qtx::conformance {
@@ -35,11 +38,44 @@ Measured Measure(const std::string& name, const Tensor& got, const Tensor& exact
   return distance;
 }
 
+bool HasFactors(const format::ValueInfo* value) {
+  return value != nullptr && value->type && value->type->quantization &&
+         (format::HasLevels(*value->type->quantization) || format::IsEncoded(*value->type));
+}
+
+// `part` of `model`, with that model's own constants where their parameters have levels or an
+// encoding: an arithmetic may go by these, and the tensors of a TestModel no longer have them.
+format::Model WithFactors(const format::Model& model, format::Model part) {
+  std::set<std::string> factored;
+  for (format::ValueInfo& value : part.graph.values) {
+    const format::ValueInfo* declared = model.graph.FindValue(value.name);
+    const format::TensorData* constant = model.graph.FindInitializer(value.name);
+    if (constant == nullptr || !HasFactors(declared)) continue;
+    value = *declared;
+    factored.insert(value.name);
+  }
+  if (factored.empty()) return part;
+  // The constants themselves, and those that hold parameters, which no node reads.
+  std::set<std::string> read;
+  for (const format::Node& node : model.graph.nodes)
+    std::ranges::copy(ReadsOf(node), std::inserter(read, read.end()));
+  std::erase_if(part.graph.initializers, [&](const format::TensorData& constant) {
+    return factored.contains(constant.name);
+  });
+  std::ranges::copy_if(model.graph.initializers, std::back_inserter(part.graph.initializers),
+                       [&](const format::TensorData& constant) {
+                         return factored.contains(constant.name) || !read.contains(constant.name);
+                       });
+  part.folder = model.folder;
+  return part;
+}
+
 // Asks one backend; each question is a case of its own to a process.
 class Questioner {
  public:
-  Questioner(backend::Backend& backend, const std::string& arithmetic, const Observed& exact)
-      : backend_(backend), arithmetic_(arithmetic), exact_(exact) {}
+  Questioner(backend::Backend& backend, const std::string& arithmetic, const format::Model& model,
+             const Observed& exact)
+      : backend_(backend), arithmetic_(arithmetic), model_(model), exact_(exact) {}
 
   /// The distance of each output of `test`, by name.
   std::map<std::string, Measured> Ask(const TestModel& test) {
@@ -66,8 +102,9 @@ class Questioner {
       return Error{ErrorCode::kUnsupported, "", "an output that the reference does not give"};
     if (auto* isolated = dynamic_cast<IsolatedBackend*>(&backend_)) isolated->BeginCase();
     return Guarded([&]() -> Result<std::vector<Tensor>> {
-      QTX_ASSIGN_OR_RETURN(const auto prepared,
-                           backend_.Prepare(ToModel(test, expected), arithmetic_));
+      QTX_ASSIGN_OR_RETURN(
+          const auto prepared,
+          backend_.Prepare(WithFactors(model_, ToModel(test, expected)), arithmetic_));
       QTX_ASSIGN_OR_RETURN(auto outputs, prepared->Run(InputsOf(test)));
       if (outputs.size() == expected.size()) return outputs;
       return Error{ErrorCode::kProtocol, "",
@@ -78,6 +115,7 @@ class Questioner {
 
   backend::Backend& backend_;
   const std::string& arithmetic_;
+  const format::Model& model_;
   const Observed& exact_;
 };
 
@@ -103,7 +141,7 @@ Result<BackendDistances> ExactLayers::Measure(const BackendSource& source, std::
   BackendDistances result;
   QTX_ASSIGN_OR_RETURN(result.backend, backend->Describe());
   QTX_ASSIGN_OR_RETURN(result.arithmetic, ArithmeticOf(result.backend, std::move(arithmetic)));
-  Questioner questioner(*backend, result.arithmetic, values_);
+  Questioner questioner(*backend, result.arithmetic, model_, values_);
   const auto& nodes = model_.graph.nodes;
   if (progress) progress(0, nodes.size() + 1, "the whole model");
   QTX_ASSIGN_OR_RETURN(TestModel whole, Extract(model_, 0, nodes.size(), values_));
