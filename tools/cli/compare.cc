@@ -149,8 +149,8 @@ Result<std::vector<BackendDistances>> MeasureAll(const conformance::ExactLayers&
 Result<conformance::ExactLayers> ComputeExactly(const CompareOptions& options) {
   QTX_ASSIGN_OR_RETURN(format::Model model, LoadModel(options.model));
   if (auto moved = convert::InDefinedForms(model)) model = std::move(moved->model);
-  QTX_ASSIGN_OR_RETURN(auto inputs, ReadInputs(model, options.inputs, "exact"));
-  auto exact = conformance::ExactLayers::Compute(std::move(model), std::move(inputs));
+  QTX_ASSIGN_OR_RETURN(const auto inputs, ReadInputs(model, options.inputs, "exact"));
+  auto exact = conformance::ExactLayers::Compute(std::move(model), inputs);
   if (!exact.has_value()) return At(options.model, exact.error());
   return exact;
 }
