@@ -27,6 +27,7 @@ MAPS = {"calibrate.skipped_by_reason", "suite_coverage.cases_by_operator", "suit
 OPTIONAL = {
     "convert": "ledger files files.error",
     "run": "counters",
+    **{f"compare.backends.layers.{distance}": "sqnr_db max_error max_error_lsb greatest cosine" for distance in ("alone", "in_model")},
     "inspect": "judged",
     "inspect.nodes": "origin",
     "inspect.inferred": "shape",
@@ -154,6 +155,7 @@ def write_models(folder):
         onnx.save(model, folder / name)
 
     save("net.onnx", [gemm, sigmoid], [x], [y], constants)
+    save("power.onnx", [helper.make_node("Pow", ["x", "x"], ["y"])], [x], [y])  # float32 of x86 has none
     save("shape.onnx", [gemm, sigmoid, helper.make_node("Shape", ["y"], ["k"])], [x], [y, k], constants)
     huge = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2**62, "symbol", None])
     save("huge.onnx", [helper.make_node("Relu", ["x"], ["y"])], [huge], [y])
@@ -214,6 +216,7 @@ def commands(qtx, source):
         ("run", ["run", "net.onnx", "--input", "samples/0.npy", "--output-dir", "out", "--arithmetic", "tflite", "--json", "-"], 0),  # floats
         ("compare", ["compare", "net8.onnx", "--input", "samples/0.npy", "--arithmetic", "float32", "--json", ">document.json"], 0),
         ("compare", ["compare", "net8.onnx", "--input", "samples/0.npy", "--backend", "faulty:relu_at_stored_zero", "--json", "-"], 0),
+        ("compare", ["compare", "power.onnx", "--input", "samples/0.npy", "--backend", "x86", "--arithmetic", "float32", "--json", "-"], 0),
         ("validate", [*validate, ">out.json", "--backend", "reference"], 1),
         ("validate", [*validate, "-", "--backend", "x86", "--filter", "*right"], 0),
         ("validate", [*validate, ">1.json", "--backend", "reference", "--shard=1/2"], 0),

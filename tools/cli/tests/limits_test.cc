@@ -353,7 +353,9 @@ TEST_F(Limits, AreThoseOfTheReadme) {
        "bodies would run more than 65536 times"},
       {"record of an encoded initializer", "4096 bytes, 2^15 elements, 9 fields of 64 spans",
        [&] { return "check " + Records(4097); }, "found 4097, expected 1 to 4096"},
-      {"NNEF graph", "2^28 bytes; lists 16 deep, 2^18 operations, 2^24 values",
+      {"NNEF graph",
+       "2^28 bytes; lists 16 deep, 2^18 operations, 2^24 values; fragments 16 deep; 2^30 bytes of "
+       "a tar by gzip",
        [&] {
          return "convert " + Sparse("graph.nnef", (kOne << 28) + 1, "version 1.0;") + " -o " +
                 Path("o.onnx");
