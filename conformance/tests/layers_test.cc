@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "qtx/conformance/case.h"
@@ -26,8 +27,8 @@ constexpr const char* kNegatedSum =
     "w: {type: float, shape: [3, 1], data: [1, 1, 1], initializer: true}},"
     "values: {sum: {type: float}}, expect: {y: {type: float}}}";
 
-ExactLayers Exact() {
-  const auto cases = ParseCases(kNegatedSum, "layers_test");
+ExactLayers Exact(const std::string& yaml = kNegatedSum) {
+  const auto cases = ParseCases(yaml, "layers_test");
   EXPECT_TRUE(cases.has_value()) << cases.error().Text();
   const auto model = BuildModel(cases->front());
   EXPECT_TRUE(model.has_value()) << model.error().Text();
@@ -64,6 +65,33 @@ TEST(Layers, OfExactAreEqual) {
     EXPECT_EQ(layer.alone->differing, 0);
     EXPECT_EQ(layer.in_model->differing, 0);
     EXPECT_TRUE(std::isinf(layer.alone->errors->sqnr_db));
+  }
+}
+
+// "FIRST, value, value, ..." of `count` elements in all.
+std::string Padded(std::string elements, int known, const char* value, int count) {
+  for (int i = known; i < count; ++i) elements += std::string(", ") + value;
+  return elements;
+}
+
+// A super-block of ggml.S6, which a weight without levels is not: the codes of x are -127, 0, -2
+// and -2, times -1; exact are 127, 0.5, 1.5 and 2.5.
+TEST(Layers, KeepTheLevelsOfConstants) {
+  const std::string yaml =
+      "{id: levels, spec: ggml.S6, why: w, op: {type: MatMul}, inputs: {"
+      "x: {type: float, shape: [1, 256], data: [" +
+      Padded("127.0, 0.5, 1.5, 2.5", 4, "0.0", 256) +
+      "]}, w: {type: uint4q, shape: [256, 1], axis: [0, 1], block_shape: [32, 1], "
+      "scale_levels: [{value: [" +
+      Padded("1.0", 1, "1.0", 8) + "]}, {value: [1.0], block_shape: [256, 1]}], data: [" +
+      Padded("1, 1, 1, 1", 4, "0", 256) + "], initializer: true}}, expect: {y: {type: float}}}";
+  const auto distances = Exact(yaml).Measure(ReferenceSource(), "ggml");
+  ASSERT_TRUE(distances.has_value()) << distances.error().Text();
+  ASSERT_EQ(distances->layers.size(), 1U);
+  for (const Measured* measured : {&distances->layers[0].alone, &distances->layers[0].in_model}) {
+    ASSERT_TRUE(measured->has_value()) << measured->error().Text();
+    EXPECT_EQ((*measured)->errors->greatest, 131.5);
+    EXPECT_EQ((*measured)->errors->max_error, 0.5);
   }
 }
 

@@ -33,9 +33,11 @@ std::string Cells(const Measured& measured) {
   const auto& errors = measured->errors;
   if (measured->differing == 0) return fmt::format("{:>9} {:>10} {:>7}", "0", "0", "equal");
   if (!errors) return fmt::format("{:>9} {:>10} {:>7}", measured->differing, "-", "-");
-  const std::string worst = errors->max_error_lsb > 0
-                                ? fmt::format("{:.4g} LSB", errors->max_error_lsb)
-                                : fmt::format("{:.2g}", errors->max_error / errors->greatest);
+  const std::string worst =
+      errors->max_error_lsb > 0
+          ? fmt::format("{:.4g} LSB", errors->max_error_lsb)
+          : fmt::format("{:.2g}", errors->greatest > 0 ? errors->max_error / errors->greatest
+                                                       : errors->max_error);
   return fmt::format("{:>9} {:>10} {:>7}", measured->differing, worst,
                      std::isinf(errors->sqnr_db) ? "inf" : fmt::format("{:.1f}", errors->sqnr_db));
 }

@@ -8,6 +8,7 @@
 
 #include "awq_search.h"
 #include "divide.h"
+#include "floats.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::quantize::awq_test {
@@ -19,17 +20,6 @@ using format::Node;
 using format::Tensor;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Tensor Floats(format::Dims dims, const std::vector<float>& values) {
-  Tensor tensor = *format::MakeTensor(ElementType::kFloat, std::move(dims));
-  std::ranges::copy(values, tensor.As<float>().begin());
-  return tensor;
-}
-
-std::vector<float> FloatsOf(const Model& model, const std::string& name) {
-  const Tensor tensor = *format::Decode(*model.graph.FindInitializer(name));
-  return {tensor.As<float>().begin(), tensor.As<float>().end()};
-}
 
 class Network {
  public:

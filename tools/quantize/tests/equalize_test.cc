@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "bias_correction.h"
+#include "floats.h"
 #include "qtx/reference/interpreter.h"
 
 namespace qtx::quantize {
@@ -17,12 +18,6 @@ using format::ElementType;
 using format::Model;
 using format::Node;
 using format::Tensor;
-
-Tensor Floats(format::Dims dims, const std::vector<float>& values) {
-  Tensor tensor = *format::MakeTensor(ElementType::kFloat, std::move(dims));
-  std::ranges::copy(values, tensor.As<float>().begin());
-  return tensor;
-}
 
 format::ValueInfo Info(const std::string& name, const format::Dims& dims) {
   format::TensorType type{ElementType::kFloat};

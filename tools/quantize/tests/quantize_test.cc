@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "floats.h"
 #include "measure.h"
 #include "qtx/format/check.h"
 #include "qtx/quantize/search.h"
@@ -23,23 +24,12 @@ using format::Scheme;
 using format::Tensor;
 using testing::HasSubstr;
 
-Tensor Floats(format::Dims dims, const std::vector<float>& values) {
-  Tensor tensor = *format::MakeTensor(ElementType::kFloat, std::move(dims));
-  std::ranges::copy(values, tensor.As<float>().begin());
-  return tensor;
-}
-
 // Numbers that differ, of both signs, without chance.
 std::vector<float> Waves(std::size_t count, double step) {
   std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i)
     values[i] = static_cast<float>(std::sin(step * static_cast<double>(i + 1)));
   return values;
-}
-
-std::vector<float> FloatsOf(const Model& model, const std::string& name) {
-  const Tensor tensor = *format::Decode(*model.graph.FindInitializer(name));
-  return {tensor.As<float>().begin(), tensor.As<float>().end()};
 }
 
 class Builder {
